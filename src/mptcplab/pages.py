@@ -8,7 +8,7 @@ from pathlib import Path
 
 from mptcplab.files import write_text
 from mptcplab.metrics.rows import RunResult
-from mptcplab.recording.damage import reporting_damage
+from mptcplab.recording.damage import report_damage
 from mptcplab.report.html import ReportPage, to_html
 from mptcplab.report.html_build import experiment
 from mptcplab.results import DAMAGED_RESULTS, open_every
@@ -20,14 +20,14 @@ def build_report(folder: Path, *, known: Mapping[str, RunResult] | None = None) 
 
     :raises InputError: if it has no recordings. :raises LabError: if a file in it is damaged.
     """
-    with reporting_damage(f"cannot report on {folder}", hint=DAMAGED_RESULTS):
+    with report_damage(f"cannot report on {folder}", hint=DAMAGED_RESULTS):
         if study_folders(folder):
             return scoreboard_report(folder, known=known)
         page = study_report(folder, known=known)
         if page is not None:
             return page
     results = open_every(folder)
-    with reporting_damage(f"cannot report on {folder}", hint=DAMAGED_RESULTS):
+    with report_damage(f"cannot report on {folder}", hint=DAMAGED_RESULTS):
         section = experiment(results.select_experiment())
         return ReportPage(section.title, (section,))
 

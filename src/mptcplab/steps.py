@@ -8,6 +8,7 @@ Times count from time zero, when the network is set up and every server is ready
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -121,3 +122,19 @@ class Event:
     value: str
     commands: tuple[Command, ...]
     every_ns: int = 0
+
+
+def down_since(changes: Iterable[tuple[float, str, bool]], at_s: float) -> dict[str, float]:
+    """Return the places that are down at ``at_s``, each with the time in s at which its failure began.
+
+    ``changes`` are failures (True) and restorations (False) of places, in order of time.
+    """
+    down: dict[str, float] = {}
+    for time_s, place, is_failure in changes:
+        if time_s > at_s:
+            continue
+        if is_failure:
+            down[place] = time_s
+        else:
+            down.pop(place, None)
+    return down

@@ -31,7 +31,7 @@ from mptcplab.metrics.rows import ResultRow, result_rows
 from mptcplab.plan.compile import compile_plan
 from mptcplab.plan.model import Plan
 from mptcplab.proxies.catalog import is_built, recipe_of
-from mptcplab.recording.record import Recording, relabelled
+from mptcplab.recording.record import Recording, relabel
 from mptcplab.scenario.load import Experiment, Run, load
 from mptcplab.steps import Counter, Program
 
@@ -137,7 +137,7 @@ class Bench:
         if not mine.exists():
             # A worker that labels it anew has a hidden file there for a moment.
             shutil.copytree(place, mine, ignore=shutil.ignore_patterns(".*"))
-            return relabelled(Recording(mine), labels(run))
+            return relabel(Recording(mine), labels(run))
         return Recording(mine)
 
     @contextlib.contextmanager

@@ -10,6 +10,7 @@ import pytest
 
 from mptcplab.plan.links import change_commands, shaping_commands
 from mptcplab.plan.model import Plan
+from mptcplab.scenario.events import Event
 from mptcplab.scenario.links import DirectionSettings
 from mptcplab.scenario.network import Network
 
@@ -27,23 +28,28 @@ def _change(bench: Bench, *keys: str, to: dict[str, object], gap_us: float, per_
     """Datagrams for 8 s over a line that gets other values after 4 s."""
     settings = [FORWARD + key for key in keys]
     scenario = bench.experiment(LINE + UNUSED_WORKLOAD, *settings).points[0].scenario
-    network = Network(scenario)
+    event = Event.model_validate({"at": "1 s", "type": "change", "link": "link1", "direction": "forward", **to})
+    changeable = Network(scenario.model_copy(update={"events": (event,)}))
     before = scenario.links["link1"].forward
     said = {key: value for key, value in before.model_dump(by_alias=True).items() if before.is_set(key)}
-    after = DirectionSettings.model_validate({**said, **to})
-    lines = [shlex.join(command.argv) for command in change_commands(network, "link1", "forward", after)]
+    after = replace(
+        changeable.directions["link1", "forward"], settings=DirectionSettings.model_validate({**said, **to})
+    )
+    lines = [shlex.join(command.argv) for command in change_commands(changeable, after)]
     change = client("change", "sh", "-c", " && ".join(lines), node="r1", start_ns=_CHANGE_S * 10**9)
     bursts = round(SECONDS * 1e6 / gap_us)
     programs = probe_programs(bursts=bursts, per_burst=per_burst, size=FULL, gap_us=gap_us)
-    plan = _changeable(bench.plan(LINE, *settings, programs=[*programs, change]), network)
+    plan = _changeable(bench.plan(LINE, *settings, programs=[*programs, change]), Network(scenario), changeable)
     lived = bench.live(plan)
     return ProbeResult(bursts * per_burst, arrivals(lived.folder / "out" / "receive.out"), lived)
 
 
-def _changeable(plan: Plan, network: Network) -> Plan:
+def _changeable(plan: Plan, network: Network, changeable: Network) -> Plan:
     """The plan as it is for a line that changes: its disciplines are made to be changed from the start."""
-    plain = [command for command in shaping_commands(network) if "link1" in command.argv and command.node == "r1"]
-    made = [c for c in shaping_commands(network, {("link1", "forward")}) if "link1" in c.argv and c.node == "r1"]
+    plain, made = (
+        [command for command in shaping_commands(each) if "link1" in command.argv and command.node == "r1"]
+        for each in (network, changeable)
+    )
     rest = tuple(command for command in plan.setup if command not in plain)
     return replace(plan, setup=(*rest, *made))
 

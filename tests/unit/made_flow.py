@@ -60,7 +60,7 @@ class Made:
         for node in ("client", "server"):
             text = self._output(node)
             (self.folder / "out" / f"bulk.{node}.out").write_text(text)
-            found = samples.from_flow(text, node=node, program=f"bulk.{node}", zero_ns=0)
+            found = samples.parse_flow_output(text, node=node, program=f"bulk.{node}", zero_ns=0)
             rows += found[0]
             connections += found[1]
             counters = self.folder / "counters" / node

@@ -10,7 +10,7 @@ from typing import Any
 
 from tests.unit.made_counters import Counts, write_counters
 
-from mptcplab.campaign.contract import contract
+from mptcplab.campaign.contract import describe_scenario
 from mptcplab.metrics.rows import result_rows
 from mptcplab.plan.compile import compile_plan
 from mptcplab.recording import samples
@@ -73,7 +73,7 @@ def write_run(folder: Path, run: Run, steps: int = STEPS) -> Recording:
             text = "".join(json.dumps(event) + "\n" for event in _events(run, name, side, network, steps))
             node = scenario.workloads[name].sender if side == "client" else scenario.workloads[name].receiver
             (place / "out" / f"{name}.{side}.out").write_text(text)
-            found = samples.from_flow(text, node=node, program=f"{name}.{side}", zero_ns=0)
+            found = samples.parse_flow_output(text, node=node, program=f"{name}.{side}", zero_ns=0)
             rows += found[0]
             connections += found[1]
     samples.write(rows, place / "subflows.parquet")
@@ -124,7 +124,7 @@ def _manifest(run: Run, identity: str, network: Network) -> dict[str, Any]:
         "virtual_ns": end,
         "format": FORMAT,
         "addresses": {port.ip: {"node": port.node, "link": port.link} for port in network.ports.values()},
-        **contract(network, run.point.scenario.server_ports),
+        **describe_scenario(network, run.point.scenario.server_ports),
         "programs": programs,
         "facts": {
             "mptcplab": "0.0.1",

@@ -206,7 +206,10 @@ def test_many_lost_connections_are_one_sentence(tmp_path: Path, words: str, mess
 
 def test_a_connection_that_was_never_there_names_the_links_that_were_down(tmp_path: Path) -> None:
     """A case of shared/cases: the reader saw neither the link nor since when."""
-    down, up = (Event(at_ns, kind, "link1", "both", "", ()) for at_ns, kind in ((5 * 10**9, "down"), (9 * 10**9, "up")))
+    # Events of traces come first in a plan.
+    later, down, up = (
+        Event(at_s * 10**9, kind, "link1", "both", "", ()) for at_s, kind in ((20, "trace"), (5, "down"), (9, "up"))
+    )
     plans = {
         start_ns: Plan(
             ("client",),
@@ -215,7 +218,7 @@ def test_a_connection_that_was_never_there_names_the_links_that_were_down(tmp_pa
             (),
             (),
             10**9,
-            events=(down, up),
+            events=(later, down, up),
         )
         for start_ns in (4 * 10**9, 8 * 10**9, 10 * 10**9)
     }

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from mptcplab.campaign.contract import contract
+from mptcplab.campaign.contract import describe_scenario
 from mptcplab.campaign.identity import resolve_scenario
 from mptcplab.plan.compile import compile_plan
 from mptcplab.plan.phases import phases_of
@@ -68,7 +68,7 @@ def _texts(file: Path) -> Iterator[str]:
         scenario = run.point.scenario
         network = Network(scenario, phases_of(scenario, run.seed).delays_ns)
         yield compile_plan(scenario, seed=run.seed).to_json()
-        yield json.dumps(_before(contract(network, scenario.server_ports)), sort_keys=True)
+        yield json.dumps(_before(describe_scenario(network, scenario.server_ports)), sort_keys=True)
         yield json.dumps(_before(resolve_scenario(run)))
         yield json.dumps(resolve_scenario(run, exclude_defaults=True))
 

@@ -15,7 +15,7 @@ from tests.unit.made_gateways import LOCAL, PROXIES, Make, gateway, line_of, pla
 from tests.unit.test_plan_uses import _undeclared
 
 from mptcplab.campaign import identity
-from mptcplab.campaign.gateways import gateway_contract
+from mptcplab.campaign.gateways import describe_gateways
 from mptcplab.campaign.identity import identify
 from mptcplab.gateway.registry import PROGRAMS
 from mptcplab.guest.sampler import SAMPLER
@@ -150,7 +150,7 @@ def test_local_has_no_rules_and_an_address_for_each_workload(make: Make, program
     assert "--proxy socks5://127.0.1.2:1080 " in clients["more.client"]
     assert "--proxy" not in clients["direct.client"]
     assert gateways.context_of(Network(made), "bond").local == (("fetch", "127.0.1.1"), ("more", "127.0.1.2"))
-    assert gateways.carried(Network(made), "bond") == ["fetch", "more"]
+    assert gateways.carried_workloads(Network(made), "bond") == ["fetch", "more"]
 
 
 # -- servers that speak MPTCP
@@ -191,14 +191,14 @@ def test_mptcp_to_a_server_that_speaks_it_is_not_redirected_by_iptables(make: Ma
 )
 def test_what_passes_is_not_carried(make: Make, settings: tuple[str, ...], carried: list[str]) -> None:
     network = Network(make(*PASSING, settings=settings))
-    assert gateways.carried(network, "bond") == carried
+    assert gateways.carried_workloads(network, "bond") == carried
     assert gateways.list_passing(network, "bond") == [name for name in ("fetch", "plain") if name not in carried]
 
 
 def test_a_gateway_may_let_everything_pass(make: Make) -> None:
     """With a sweep of the server's protocol, one of its points has nothing for the gateway to carry."""
     made = make(PASSING[0], settings=SPEAKERS)
-    (described,) = gateway_contract(Network(made))["gateways"]
+    (described,) = describe_gateways(Network(made))["gateways"]
     assert described["carried"] == []
     assert described["passed"] == ["10.0.4.2"]
 
@@ -207,7 +207,7 @@ def test_the_default_of_pass_through_is_not_recorded(make: Make) -> None:
     """Recordings from before the key existed have the same scenario."""
     made = make(gateway("go-shadowsocks2", "pass_through = false"))
     assert "pass_through" not in made.model_dump(mode="json")["gateways"]["bond"]
-    assert "passed" not in gateway_contract(Network(made))["gateways"][0]
+    assert "passed" not in describe_gateways(Network(made))["gateways"][0]
 
 
 # -- a port that leads to one server
@@ -225,7 +225,7 @@ def test_the_client_of_a_tunnel_connects_to_the_entry(make: Make, program: str) 
     assert " http://127.0.1.1:1080/" in clients["fetch.client"]
     assert " http://10.0.4.2:5002/" in clients["direct.client"]
     assert not any("--proxy" in line for line in clients.values()), "no client knows of it"
-    (described,) = gateway_contract(Network(made))["gateways"]
+    (described,) = describe_gateways(Network(made))["gateways"]
     assert described["local"] == {"fetch": "127.0.1.1"}
     assert described["carried"] == ["fetch"]
 
@@ -255,7 +255,7 @@ def test_workloads_that_pass_the_entry_are_carried(make: Make, program: str) -> 
         workload("datagrams", 'rate = "1 Mbit/s"', kind="udp", goal='duration = "1 s"'),
     )
     udp = ["messages", "datagrams"] if program == "openvpn" else []
-    assert gateways.carried(Network(made), "bond") == ["fetch", "own", "behind_middle", *udp]
+    assert gateways.carried_workloads(Network(made), "bond") == ["fetch", "own", "behind_middle", *udp]
 
 
 @pytest.mark.parametrize("program", ["xray", "openvpn"])
@@ -266,7 +266,9 @@ def test_a_tunnel_carries_only_what_is_beyond_its_exit(make: Make, program: str)
         workload("between", from_="web", to="other"),
         settings=("workloads.fetch.from=web", "workloads.fetch.to=laptop"),
     )
-    assert gateways.carried(Network(made), "bond") == (["fetch"] if program == "openvpn" else ["fetch", "between"])
+    assert gateways.carried_workloads(Network(made), "bond") == (
+        ["fetch"] if program == "openvpn" else ["fetch", "between"]
+    )
 
 
 # -- endpoints
@@ -409,7 +411,7 @@ def test_two_tunnels_have_networks_tables_and_devices_of_their_own(make: Make) -
 
 def test_the_manifest_describes_what_readers_need(make: Make) -> None:
     made = make(gateway("shadowsocks-libev", OUTAGES), workload("own", from_="home", to="other"))
-    (described,) = gateway_contract(Network(made))["gateways"]
+    (described,) = describe_gateways(Network(made))["gateways"]
     assert described == {
         "name": "bond",
         "program": "shadowsocks-libev",
@@ -431,10 +433,10 @@ def test_the_manifest_describes_what_readers_need(make: Make) -> None:
         "local": {},
         "carried": ["fetch", "own"],
     }
-    (tunnel,) = gateway_contract(Network(make(gateway("openvpn"))))["gateways"]
+    (tunnel,) = describe_gateways(Network(make(gateway("openvpn"))))["gateways"]
     assert tunnel["listening_port"] is None
     assert json.loads(json.dumps(tunnel)) == tunnel
-    assert gateway_contract(Network(make())) == {}
+    assert describe_gateways(Network(make())) == {}
 
 
 # -- identity

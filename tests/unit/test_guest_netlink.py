@@ -11,9 +11,18 @@ import pytest
 
 import mptcplab.guest
 from mptcplab.guest import netlink
-from mptcplab.guest.generic_netlink import Family
 from mptcplab.guest.interfaces import Interfaces
-from mptcplab.guest.netlink import ROUTE, Netlink, RefusedError, attribute, attributes, integer_attribute, nested, text
+from mptcplab.guest.netlink import (
+    ROUTE,
+    Family,
+    Netlink,
+    RefusedError,
+    attribute,
+    attributes,
+    integer_attribute,
+    nested_attribute,
+    text,
+)
 
 DONE, REFUSED, ACKNOWLEDGED = (3, bytes(4)), (2, bytes.fromhex("feffffff") + bytes(16)), (2, bytes(20))
 
@@ -63,7 +72,7 @@ def answers(monkeypatch: pytest.MonkeyPatch) -> Answers:
 
 def test_attributes_are_laid_out_as_the_kernel_has_them() -> None:
     assert attribute(3, b"eth0\0").hex(" ", 4) == "09000300 65746830 00000000"
-    assert nested(1, integer_attribute(5, 0x1234, 2)).hex(" ", 4) == "0c000180 06000500 34120000"
+    assert nested_attribute(1, integer_attribute(5, 0x1234, 2)).hex(" ", 4) == "0c000180 06000500 34120000"
 
 
 def test_attributes_are_read_without_their_flags_and_padding() -> None:
@@ -102,16 +111,16 @@ def test_interfaces_come_and_go(answers: Answers) -> None:
         *there, packet(address(21)), packet(address(20), link(16, 0)), packet(link(16, 0x40)), packet(link(17, 0x40))
     )
     interfaces = Interfaces()
-    found = [interfaces.usable("link1", "10.0.0.1")]
+    found = [interfaces.is_usable("link1", "10.0.0.1")]
     for _ in range(4):
         interfaces.read()
-        found.append(interfaces.usable("link1", "10.0.0.1"))
+        found.append(interfaces.is_usable("link1", "10.0.0.1"))
     assert found == [True, False, False, True, False]
 
 
 def test_a_family_is_found_with_its_group(answers: Answers) -> None:
-    groups = nested(7, nested(1, attribute(1, b"cmds\0"), integer_attribute(2, 8, 4)),
-                    nested(2, attribute(1, b"events\0"), integer_attribute(2, 9, 4)))  # fmt: skip
+    groups = nested_attribute(7, nested_attribute(1, attribute(1, b"cmds\0"), integer_attribute(2, 8, 4)),
+                    nested_attribute(2, attribute(1, b"events\0"), integer_attribute(2, 9, 4)))  # fmt: skip
     found = packet((16, bytes(4) + integer_attribute(1, 28, 2) + groups))
     kernel = answers(found, packet(ACKNOWLEDGED), packet(REFUSED), packet((28, b"\x0a\0\0\0" + attribute(1, b"x"))))
     family = Family("mptcp_pm", "events")

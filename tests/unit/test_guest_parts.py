@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import mptcplab.guest
-from mptcplab.guest import algorithms, complaints, init, nodes, timeline
+from mptcplab.guest import algorithms, init, kernel_log, nodes, timeline
 
 
 def test_guest_needs_the_standard_library_only() -> None:
@@ -47,22 +47,22 @@ def test_a_name_that_the_kernel_lacks_is_reported_with_those_it_has(tmp_path: Pa
 
 def test_the_kernels_log_is_kept_for_a_complaint_only(monkeypatch: pytest.MonkeyPatch) -> None:
     quiet = "6,1,1000000,-;all is well\n SUBSYSTEM=net\n"
-    monkeypatch.setattr(complaints, "_text", lambda: b"")
-    monkeypatch.setattr(complaints, "_records", lambda: [quiet])
-    assert complaints.log_with_complaints() == ""
-    monkeypatch.setattr(complaints, "_records", lambda: [quiet, "4,2,2500000,-;WARNING: here\n"])
+    monkeypatch.setattr(kernel_log, "_whole_text", lambda: b"")
+    monkeypatch.setattr(kernel_log, "_records", lambda: [quiet])
+    assert kernel_log.read_log_of_problems() == ""
+    monkeypatch.setattr(kernel_log, "_records", lambda: [quiet, "4,2,2500000,-;WARNING: here\n"])
     with_complaint = "[    1.000000] all is well\n[    2.500000] WARNING: here\n"
-    assert complaints.log_with_complaints() == with_complaint
-    monkeypatch.setattr(complaints, "_text", lambda: f"<4>{with_complaint}".encode())
-    assert complaints.log_with_complaints() == with_complaint
-    monkeypatch.setattr(complaints, "_text", lambda: b"all is well")
-    monkeypatch.setattr(complaints, "_records", list)
-    assert complaints.log_with_complaints() == ""
+    assert kernel_log.read_log_of_problems() == with_complaint
+    monkeypatch.setattr(kernel_log, "_whole_text", lambda: f"<4>{with_complaint}".encode())
+    assert kernel_log.read_log_of_problems() == with_complaint
+    monkeypatch.setattr(kernel_log, "_whole_text", lambda: b"all is well")
+    monkeypatch.setattr(kernel_log, "_records", list)
+    assert kernel_log.read_log_of_problems() == ""
 
 
 def test_error_without_a_number_is_not_blamed_on_the_results_folder(capfd: pytest.CaptureFixture[str]) -> None:
     error = OSError("the kernel does not tell the state of queue 1:")
-    assert init._unexpected(error)["error"] == "the guest failed, which is a bug of mptcplab"
+    assert init._describe_error(error)["error"] == "the guest failed, which is a bug of mptcplab"
     full = OSError(errno.ENOSPC, "No space left on device")
-    assert init._unexpected(full)["error"] == "the results folder cannot be written: no space left on device"
+    assert init._describe_error(full)["error"] == "the results folder cannot be written: no space left on device"
     capfd.readouterr()

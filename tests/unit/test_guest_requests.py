@@ -10,10 +10,10 @@ import shlex
 
 import pytest
 
-from mptcplab.guest.command_form import OtherFormError
+from mptcplab.guest.command_form import UnknownFormError
+from mptcplab.guest.direct import offload_requests
 from mptcplab.guest.ip_requests import ip_requests
 from mptcplab.guest.netlink import GENERIC, ROUTE
-from mptcplab.guest.offload_requests import offload_requests
 from mptcplab.guest.tc_requests import tc_requests
 
 ADD, REPLACE, ACK = 0x604, 0x504, 0x4
@@ -209,7 +209,7 @@ def test_offloads_are_features_of_the_kernel() -> None:
     ],
 )
 def test_other_forms_are_left_to_the_programs(line: str) -> None:
-    with pytest.raises(OtherFormError):
+    with pytest.raises(UnknownFormError):
         _request(line)
 
 

@@ -67,7 +67,7 @@ def test_it_is_given_what_the_plan_samples_and_reports_at_its_end(tmp_path: Path
         "watch client",
         "queue r1 link1 2 link1 forward",
     ]
-    assert (sampler.tcp_pages_peak, sampler.seen("client"), sampler.seen("server")) == (
+    assert (sampler.tcp_pages_peak, sampler.sockets_of("client"), sampler.sockets_of("server")) == (
         7,
         REPORT["watched"]["client"],  # type: ignore[index]
         [],
@@ -77,10 +77,10 @@ def test_it_is_given_what_the_plan_samples_and_reports_at_its_end(tmp_path: Path
 
 def test_a_plan_without_samples_needs_none() -> None:
     sampler, nodes = _sampler("exit 1", NOTHING)
-    sampler.ended(1)
+    sampler.handle_exit(1)
     sampler.stop()
     assert nodes.started == []
-    assert (sampler.tcp_pages_peak, sampler.seen("client")) == (None, [])
+    assert (sampler.tcp_pages_peak, sampler.sockets_of("client")) == (None, [])
 
 
 @pytest.mark.parametrize(
@@ -93,11 +93,11 @@ def test_a_plan_without_samples_needs_none() -> None:
 def test_its_end_during_a_run_is_the_runs_failure(script: str, message: str) -> None:
     sampler, _ = _sampler(script)
     pid, _ = os.waitpid(-1, 0)
-    sampler.ended(pid + 1)
+    sampler.handle_exit(pid + 1)
     with pytest.raises(GuestError, match=message):
-        sampler.ended(pid)
+        sampler.handle_exit(pid)
     sampler.stop()
-    for read in (lambda: sampler.tcp_pages_peak, lambda: sampler.seen("client")):
+    for read in (lambda: sampler.tcp_pages_peak, lambda: sampler.sockets_of("client")):
         with pytest.raises(GuestError, match=message):
             read()
 
@@ -107,4 +107,4 @@ def test_a_failure_at_its_end_is_found_when_the_report_is_read(tmp_path: Path) -
     _wait(tmp_path)
     sampler.stop()
     with pytest.raises(GuestError, match="no space left"):
-        sampler.seen("client")
+        sampler.sockets_of("client")

@@ -122,4 +122,4 @@ def test_an_error_names_the_command_of_a_batch() -> None:
 @pytest.mark.parametrize(("errors", "line"), [(b"Oops\nCommand failed -:2\n", 1), (b"no number", 0), (b"x:99", 0)])
 def test_failed_command_of_a_batch(errors: bytes, line: int) -> None:
     batch = [["ip", "a"], ["ip", "b"]]
-    assert set_up._failed(batch, errors) == batch[line]
+    assert set_up._failed_command(batch, errors) == batch[line]

@@ -12,10 +12,10 @@ from collections.abc import Sequence
 import pytest
 
 from mptcplab.guest import json_text
-from mptcplab.guest.command_form import OtherFormError
+from mptcplab.guest.command_form import UnknownFormError
 from mptcplab.guest.counters import read_counter
 from mptcplab.guest.json_text import parse_json, to_json
-from mptcplab.guest.qdisc_counters import disciplines
+from mptcplab.guest.qdisc_counters import read_disciplines
 from mptcplab.guest.shell_words import join
 
 DATA = {"b": [1, -2.5, 1e300, None, True, {'ä\n"\\': "\u2028"}], "a": {}, "c": [], "n": float("inf")}
@@ -115,5 +115,5 @@ def test_a_file_is_read_and_everything_else_left_to_the_program() -> None:
 def test_an_unknown_discipline_is_left_to_the_program() -> None:
     queue = bytes.fromhex("01000300") + bytes(0)
     body = bytes(4) + (3).to_bytes(4, "little") + bytes(12) + b"\x09\0\x01\0cake\0\0\0\0" + queue
-    with pytest.raises(OtherFormError):
-        disciplines(Place(answers=(body,)))  # type: ignore[arg-type]
+    with pytest.raises(UnknownFormError):
+        read_disciplines(Place(answers=(body,)))  # type: ignore[arg-type]

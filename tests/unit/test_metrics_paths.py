@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.made_manifest import manifest
 
-from mptcplab.campaign.contract import contract
+from mptcplab.campaign.contract import describe_scenario
 from mptcplab.metrics.catalog.paths import (
     Reassembly,
     aggregation_benefit,
@@ -73,7 +73,7 @@ def _capacities(folder: Path, text: str, *paths: str) -> list[float] | None:
     file = folder / "made.toml"
     file.write_text(text)
     scenario = load(file).points[0].scenario
-    described = {"format": FORMAT, **contract(Network(scenario), scenario.server_ports)}
+    described = {"format": FORMAT, **describe_scenario(Network(scenario), scenario.server_ports)}
     (folder / "manifest.json").write_text(json.dumps(described))
     return path_capacities(Recording(folder), "bulk", paths)
 

@@ -9,17 +9,10 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
-from mptcplab.campaign import identity
+import mptcplab
 
-PACKAGE = Path(identity.__file__).parents[1]
+PACKAGE = Path(mptcplab.__file__).parent
 SOURCES = [PACKAGE, *sorted(PACKAGE.parents[1].glob("packages/*/src/*"))]
-#: Modules whose syntax is a part of every recording's identity (`campaign/identity.py`): a new name there makes all
-#: recordings be measured again, so it waits for a change that does so anyway.
-_RECORDER = {
-    file
-    for pattern in (*identity._RECORDER, *identity._GATEWAY_RECORDER, *identity._RADIO_RECORDER)
-    for file in PACKAGE.glob(pattern)
-}
 _PARTICIPLE = re.compile(r".+(?:[^e]ed|ing)")
 _IRREGULAR = """
 begun bound broken brought built caught chosen done drawn driven fallen felt found given gone grown heard held
@@ -47,12 +40,7 @@ _VERBS = {
     "first", "last", "next",  # what iterators and collections have, too
     "whole",
 }  # fmt: skip
-#: Functions that these modules call.
-_OF_RECORDER = {"changing", "carried"}
 _LOCALS = re.compile(r"one|found|own|(?:own|found|this)_\w+")
-#: Rooms whose code is a part of the identity of runs that use it, as with :data:`_RECORDER`: the engine `ssh` has its
-#: hash among the facts of kernels, and the steering daemon is a program of labs.
-_HASHED = ("mptcplab_ssh", "steering")
 
 
 def _modules() -> Iterator[tuple[Path, ast.Module]]:
@@ -81,10 +69,8 @@ def test_functions_are_no_participles() -> None:
     bad = [
         f"{_name(file)}:{node.name}"
         for file, tree in _modules()
-        if file not in _RECORDER
         for node in ast.walk(tree)
         if isinstance(node, ast.FunctionDef) and not _is_property(node) and _is_bad(node.name)
-        if node.name not in _OF_RECORDER
     ]
     assert bad == []
 
@@ -105,7 +91,6 @@ def test_locals_say_what_they_hold() -> None:
     bad = [
         f"{_name(file)}:{line}: {name}"
         for file, tree in _modules()
-        if file not in _RECORDER and not set(_HASHED) & set(file.parts)
         for line, name in _bind(tree)
         if _LOCALS.fullmatch(name)
     ]

@@ -13,7 +13,7 @@ import pytest
 from tests.unit.made_counters import Counts, write_counters
 from tests.unit.made_results import TWO_LINES, make_results
 
-from mptcplab.campaign.contract import contract
+from mptcplab.campaign.contract import describe_scenario
 from mptcplab.metrics.links import LINKS, DirectionCounters
 from mptcplab.metrics.measure import WorkloadMeasurement
 from mptcplab.metrics.network import ENDPOINTS, MIDDLEBOXES, network_counters, network_warnings, unused_link_warnings
@@ -41,7 +41,9 @@ def _recording(folder: Path, text: str = SCENARIO, counts: Counts | None = None)
     file = folder / "scenario.toml"
     file.write_text(text)
     scenario = load(file).points[0].scenario
-    described = json.loads(json.dumps({"format": FORMAT, **contract(Network(scenario), scenario.server_ports)}))
+    described = json.loads(
+        json.dumps({"format": FORMAT, **describe_scenario(Network(scenario), scenario.server_ports)})
+    )
     write_counters(folder, described, counts)
     (folder / "manifest.json").write_text(json.dumps(described))
     return Recording(folder)

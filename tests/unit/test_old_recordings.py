@@ -23,14 +23,14 @@ from mptcplab.metrics.network import network_counters
 from mptcplab.metrics.rows import result_rows, run_result
 from mptcplab.metrics.subflows import ends_of
 from mptcplab.pages import build_report, write_report
-from mptcplab.recording.record import FORMAT, REPEATED, Recording, relabelled
+from mptcplab.recording.record import FORMAT, REPEAT_HINT, Recording, relabel
 from mptcplab.report.origin import scenario_of, to_toml
 from mptcplab.results import open_every, open_results
 
 READERS: dict[str, Callable[[Recording], Any]] = {
     "manifest": lambda one: one.manifest,
     "program": lambda one: one.program("bulk.client"),
-    "labels": lambda one: relabelled(one, {"seed": 2}),
+    "labels": lambda one: relabel(one, {"seed": 2}),
     "ends": ends_of,
     "links": lambda one: list(direction_counters(one)),
     "network": network_counters,
@@ -94,7 +94,7 @@ def test_readers_of_a_run(read: Callable[[Recording], Any], number: object, made
     _check(raised.value)
     said = "no format number" if number is None else f"format {number}"
     assert raised.value.message.startswith(f"the recording {place} has {said}, ")
-    assert raised.value.hint == REPEATED
+    assert raised.value.hint == REPEAT_HINT
 
 
 @pytest.mark.parametrize("read", FOLDER_READERS.values(), ids=FOLDER_READERS)

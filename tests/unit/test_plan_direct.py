@@ -16,10 +16,9 @@ from mptcplab.engine import tools
 from mptcplab.engine.tools import find_program, find_programs, source_digest, source_folder
 from mptcplab.engine.virtual.machine import REFUSED, find_lab_programs
 from mptcplab.errors import MissingError
-from mptcplab.guest.command_form import OtherFormError
+from mptcplab.guest.command_form import UnknownFormError
 from mptcplab.guest.counters import read_counter
-from mptcplab.guest.direct import Place
-from mptcplab.guest.offload_requests import offload_requests
+from mptcplab.guest.direct import Place, offload_requests
 from mptcplab.plan.compile import compile_plan
 from mptcplab.plan.model import dispensable_programs, is_direct
 from mptcplab.scenario.load import load
@@ -53,7 +52,7 @@ def _executes(step: CommandLine) -> bool:
     if argv[0] == "ethtool":
         try:
             return argv[1] == "-K" and bool(offload_requests(argv[2:], _Namespace()))
-        except OtherFormError:
+        except UnknownFormError:
             return False
     return _Namespace().prepare(argv) is not None
 

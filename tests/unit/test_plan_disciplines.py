@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
 
@@ -105,20 +106,21 @@ def test_changeable_directions_have_a_netem_from_the_start() -> None:
     assert disciplines(DirectionSettings()) == []
 
 
-def _network(**direction: object) -> Network:
+def _network(events: Sequence[object] = (), **direction: object) -> Network:
     tables = presets.expand(presets.Topology.model_validate({"preset": "disjoint-paths"}))
     tables["links"]["link1"] |= {"forward": direction}
-    return Network(Scenario.model_validate({"title": "t", **tables, "workloads": {"bulk": FLOW}}))
+    return Network(Scenario.model_validate({"title": "t", **tables, "workloads": {"bulk": FLOW}, "events": events}))
 
 
 def test_change_has_the_same_options_as_add() -> None:
     """A change to the initial values differs from the set-up only by its verb."""
-    network = _network(rate="8 Mbit/s", queue="10 packets", discipline="codel", loss="1 %")
-    made = [" ".join(c.argv) for c in shaping_commands(network, {("link1", "forward")}) if c.argv[0] == "tc"]
-    direction = network.scenario.links["link1"].forward
-    changed = [" ".join(c.argv) for c in change_commands(network, "link1", "forward", direction)]
+    events = [{"at": "1 s", "type": "change", "link": "link1", "direction": "forward", "loss": "2 %"}]
+    network = _network(events, rate="8 Mbit/s", queue="10 packets", discipline="codel", loss="1 %")
+    made = [" ".join(c.argv) for c in shaping_commands(network) if c.argv[0] == "tc"]
+    direction = network.directions["link1", "forward"]
+    changed = [" ".join(c.argv) for c in change_commands(network, direction)]
     assert [text.replace("qdisc change", "qdisc add") for text in changed] == made
-    assert all(command.node == "r1" for command in change_commands(network, "link1", "forward", direction))
+    assert all(command.node == "r1" for command in change_commands(network, direction))
 
 
 chances = st.integers(min_value=1, max_value=10**9 - 1)

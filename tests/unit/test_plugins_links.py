@@ -78,11 +78,11 @@ def test_plan() -> None:
 def test_what_it_admits_is_the_capacity() -> None:
     """The smallest that any behaviour admits: less by the policer, at both points, than by the rate."""
     script = (
-        "from pathlib import Path; from mptcplab.campaign.contract import contract\n"
+        "from pathlib import Path; from mptcplab.campaign.contract import describe_scenario\n"
         "from mptcplab.scenario.load import load\n"
         "from mptcplab.scenario.network import Network\n"
         f"for point in load(Path({str(SCENARIO)!r})).points:\n"
-        "    made = contract(Network(point.scenario), point.scenario.server_ports)\n"
+        "    made = describe_scenario(Network(point.scenario), point.scenario.server_ports)\n"
         "    print(next(link['forward']['payload_bps'] for link in made['links'] if link['name'] == 'link1'))"
     )
     assert [float(line) for line in police("-c", script).stdout.split()] == [4e6 * 1448 / 1514, 2e7 * 1448 / 1514]

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.written import PATHS, WORKLOAD, Write, one
 
-from mptcplab.campaign.radios import radio_contract
+from mptcplab.campaign.radios import describe_radios
 from mptcplab.node.access_point import AccessPoint
 from mptcplab.node.cell import CHANNELS, Mode, RadioCell
 from mptcplab.node.placed import Walk
@@ -146,7 +146,7 @@ def test_the_medium_announces_long_frames_of_802_11n() -> None:
 
 def test_the_manifest_has_radios_and_tracks(write: Write) -> None:
     scenario = one(load(TWO, overrides=['hosts.terminal.waypoints=[{at="3 s",position=[1,1]}]']))
-    described = radio_contract(Network(scenario), 1)
+    described = describe_radios(Network(scenario), 1)
     assert [(radio["node"], radio["role"], radio["channel"]) for radio in described["radios"]] == [
         ("terminal", "station", 1),
         ("terminal", "station", 6),
@@ -154,7 +154,7 @@ def test_the_manifest_has_radios_and_tracks(write: Write) -> None:
         ("ap2", "access-point", 6),
     ]
     assert described["tracks"]["terminal"] == [[0, 20.0, 0.0], [3 * 10**9, 1.0, 1.0]]
-    assert radio_contract(Network(one(load(write(PATHS + WORKLOAD)))), 1) == {}
+    assert describe_radios(Network(one(load(write(PATHS + WORKLOAD)))), 1) == {}
 
 
 @pytest.mark.parametrize(

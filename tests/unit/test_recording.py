@@ -14,7 +14,7 @@ from tests.unit.made_results import make_results
 from mptcplab.errors import LabError
 from mptcplab.metrics.rows import run_result
 from mptcplab.recording import samples
-from mptcplab.recording.record import FORMAT, Recording, finish, is_complete, relabelled
+from mptcplab.recording.record import FORMAT, Recording, finish, is_complete, relabel
 
 ZERO = 10_000_000_000
 #: One MPTCP connection of a server with two subflows, as `flow` writes it, a sample after 1 s and the end.
@@ -31,7 +31,7 @@ LINES = """\
 
 
 def test_flow_s_lines_become_rows() -> None:
-    subflows, connections = samples.from_flow(LINES, node="server", program="bulk.server", zero_ns=ZERO)
+    subflows, connections = samples.parse_flow_output(LINES, node="server", program="bulk.server", zero_ns=ZERO)
     assert [(row["time_ns"], row["local"], row["bytes_received"]) for row in subflows] == [
         (10**9, "10.0.2.2:5001", 600),
         (10**9, "10.0.4.2:5001", 400),
@@ -44,12 +44,12 @@ def test_flow_s_lines_become_rows() -> None:
 
 def test_mptcp_info_without_an_interval_is_kept() -> None:
     line = '{"event":"mptcp","conn":3,"role":"client","t_ns":10000000005,"final":true,"token":9}\n'
-    _, (row,) = samples.from_flow(line, node="client", program="bulk.client", zero_ns=ZERO)
+    _, (row,) = samples.parse_flow_output(line, node="client", program="bulk.client", zero_ns=ZERO)
     assert (row["conn"], row["time_ns"], row["token"]) == (3, 5, 9)
 
 
 def test_samples_survive_the_disk(tmp_path: Path) -> None:
-    subflows, connections = samples.from_flow(LINES, node="server", program="bulk.server", zero_ns=ZERO)
+    subflows, connections = samples.parse_flow_output(LINES, node="server", program="bulk.server", zero_ns=ZERO)
     for name, rows in (("subflows", subflows), ("connections", connections)):
         samples.write(rows, tmp_path / f"{name}.parquet")
     recording = Recording(tmp_path)
@@ -60,7 +60,7 @@ def test_samples_survive_the_disk(tmp_path: Path) -> None:
 
 
 def test_same_rows_same_bytes(tmp_path: Path) -> None:
-    subflows, _ = samples.from_flow(LINES, node="server", program="bulk.server", zero_ns=ZERO)
+    subflows, _ = samples.parse_flow_output(LINES, node="server", program="bulk.server", zero_ns=ZERO)
     for name in ("one", "two"):
         samples.write([dict(row) for row in subflows], tmp_path / name)
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
@@ -83,7 +83,7 @@ def test_rows_with_different_keys(tmp_path: Path) -> None:
 
 def test_sampler_s_states_have_names() -> None:
     lines = "".join(json.dumps({"time_ns": 1, "state": state}) + "\n" for state in (1, 8, 99))
-    assert [row["state"] for row in samples.from_sampler(lines)] == ["established", "close-wait", "99"]
+    assert [row["state"] for row in samples.parse_sampler_output(lines)] == ["established", "close-wait", "99"]
 
 
 def _manifest() -> dict[str, Any]:
@@ -116,8 +116,8 @@ def test_finished_folder(tmp_path: Path) -> None:
 
 def test_relabelled(tmp_path: Path) -> None:
     recording = _finished(tmp_path)
-    assert relabelled(recording, {"seed": 1}) is recording, "the labels have not changed"
-    other = relabelled(recording, {"settings": [["a", "b"]]})
+    assert relabel(recording, {"seed": 1}) is recording, "the labels have not changed"
+    other = relabel(recording, {"settings": [["a", "b"]]})
     assert Recording(tmp_path).manifest == other.manifest == {"format": FORMAT, **_manifest(), "settings": [["a", "b"]]}
     assert not list(tmp_path.glob(".*"))
 

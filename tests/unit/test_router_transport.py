@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mptcplab.campaign.contract import contract
+from mptcplab.campaign.contract import describe_scenario
 from mptcplab.node.context import NodeContext
 from mptcplab.node.mptcp import endpoints_of
 from mptcplab.node.router import Router
@@ -243,7 +243,7 @@ def test_an_address_that_goes_takes_its_endpoint_along(tmp_path: Path) -> None:
 
 def test_manifest_and_picture(tmp_path: Path) -> None:
     scenario = _scenario(tmp_path, f'{BOTH}scheduler = "blest"\ncongestion_control = "olia"\n')
-    nodes = {node["name"]: node for node in contract(Network(scenario), scenario.server_ports)["nodes"]}
+    nodes = {node["name"]: node for node in describe_scenario(Network(scenario), scenario.server_ports)["nodes"]}
     assert nodes["r1"]["transport"]["protocol"] == "mptcp"
     assert nodes["r2"]["endpoints"] == [{"address": "10.0.4.2", "link": "b", "port": None, "flags": ["signal"]}]
     (picture,) = networks([json.loads(scenario.model_dump_json(by_alias=True))])

@@ -122,7 +122,7 @@ def test_no_daemon_is_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(LabError, match="no daemon answers"):
         read_status(str(tmp_path / "none"))
     control = ControlSocket(str(tmp_path / "c"), [])
-    with pytest.raises(LabError, match=r"no daemon answers|no steering daemon|refuses"):
+    with pytest.raises(LabError, match=r"no daemon answers|not a steering daemon|refuses"):
         _close(tmp_path / "c", control)
 
 

@@ -10,7 +10,7 @@ from tests.unit.test_steering_connections import JOINED, OURS, PEERS, row
 
 from mptcplab.errors import Exit, MissingError
 from mptcplab.steering.connections import SteeredConnection, connections_of
-from mptcplab.steering.machine import PeersFlags, check_path_manager
+from mptcplab.steering.kernel_link import PeersFlags, check_path_manager
 
 
 @pytest.mark.parametrize(

@@ -85,7 +85,7 @@ static int64_t longest_ns(const struct contender *contender, const struct rate *
 	return contender->txop_ns && left_ns < LONGEST_NS ? left_ns : LONGEST_NS;
 }
 
-/* Bytes from the start of a frame to that of the next at least (9.7.3). */
+/* The least number of bytes from the start of a frame to the start of the next (9.7.3). */
 static int spacing_bytes(const struct frame *frame, const struct rate *fastest)
 {
 	int64_t ns = frame->session.density ? (NS_PER_US << frame->session.density) >> 3 : 0;
@@ -153,7 +153,7 @@ static bool is_given_up(const struct aggregate *aggregate, const struct frame *f
 	return frame->attempts >= table_limit(frame->rates) || (!board && frame == aggregate->parts[0].frame);
 }
 
-/* Takes the frames of the aggregate's session out of the queue: those that are over, and those that are not. */
+/* Takes the frames of the aggregate's session out of the queue, into the lists @over and @left. */
 static void sort_frames(struct contender *contender, const struct scoreboard *board, struct frame **over,
 			struct frame **left)
 {

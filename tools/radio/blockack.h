@@ -21,7 +21,7 @@ static inline int sequence_distance(uint16_t from, uint16_t number)
 	return (number - from) & (SEQUENCE_NUMBERS - 1);
 }
 
-/* @number is the first frame of a session that was received; those that it can have overtaken are in the window too. */
+/* @number is the first received frame of a session. The window includes earlier frames that it may have overtaken. */
 void scoreboard_begin(struct scoreboard *board, uint16_t number);
 
 /* The frame @number was received; one beyond the window moves it. */

@@ -6,8 +6,8 @@
 #include "timing.h"
 
 /*
- * Probability that a bit at @rate is decoded wrongly. @sinr is the power of the
- * signal over that of noise and interference in 20 MHz, as a ratio.
+ * Probability that a bit at @rate is decoded wrongly. @sinr is the ratio of the
+ * signal's power to the power of noise and interference in 20 MHz.
  */
 double bit_error_rate(const struct rate *rate, double sinr);
 

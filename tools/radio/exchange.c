@@ -114,7 +114,7 @@ static void send(struct radio *radio, enum kind kind)
 	}
 	if (kind == CTS) {
 		radio->stats.cts_to_self++;
-		/* To itself, for those who do not know OFDM: at a rate that they know (10.26.2). */
+		/* To itself, for stations without OFDM: at a rate that they can decode (10.26.2). */
 		rate = response_rate(rate_number(DSSS_RATES - 1), basic);
 		to = radio;
 	}

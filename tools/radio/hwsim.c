@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The messages of mac80211_hwsim; numbers are those of the kernel's mac80211_hwsim.h. */
+/* The messages of mac80211_hwsim, with the numbers of the kernel's mac80211_hwsim.h. */
 #include "radio.h"
 
 #include <errno.h>
@@ -135,8 +135,8 @@ void hwsim_deliver(struct radio *radio, const struct transmission *transmission,
 	radio->stats.delivered_bytes += frame->length;
 }
 
-/* All attempts at the rates before the last one, and those that were made at that. */
-static void spent(const struct outcome *outcome, struct wire_rate *rates)
+/* The attempts at each rate: all that the kernel allows before the last rate, and the rest at the last one. */
+static void count_attempts(const struct outcome *outcome, struct wire_rate *rates)
 {
 	int attempts = outcome->attempts;
 
@@ -151,7 +151,7 @@ static void spent(const struct outcome *outcome, struct wire_rate *rates)
 	}
 }
 
-/* Of a frame of a session: what became of its aggregate, if it is the one that reports it. */
+/* Reports the result of an aggregate with one of its frames. */
 static void add_status(struct netlink *netlink, struct nlmsghdr *message, const struct outcome *outcome)
 {
 	struct wire_status status = { outcome->frames, outcome->frames_acked };
@@ -173,7 +173,7 @@ void hwsim_report(struct radio *radio, const struct frame *frame, const struct o
 	struct nlmsghdr *message = netlink_begin(netlink, netlink->family, TX_INFO_FRAME, 0);
 	struct wire_rate rates[TX_RATES];
 
-	spent(outcome, rates);
+	count_attempts(outcome, rates);
 	netlink_add(netlink, message, ADDR_TRANSMITTER, radio->config->mac, ETH_ALEN);
 	netlink_add_u32(netlink, message, FLAGS, flags);
 	netlink_add_u32(netlink, message, SIGNAL, (uint32_t)lround(outcome->signal_dbm));

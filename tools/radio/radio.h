@@ -96,7 +96,7 @@ enum kind {
 	KINDS
 };
 
-/* A frame in the air. It is kept after its end as long as it can have disturbed one that goes on. */
+/* A frame in the air. It is kept after its end as long as another frame goes on that it may have disturbed. */
 struct transmission {
 	struct event end;
 	struct transmission *next;
@@ -285,12 +285,12 @@ const struct tx_rate *table_next(const struct tx_rate *rates, int attempts);
 void aggregate_form(struct contender *contender);
 /* It was acknowledged (@board), or is given up (NULL): report what is over, and put the rest behind other frames. */
 void aggregate_resolve(struct contender *contender, const struct scoreboard *board, double signal_dbm);
-/* Of the sequence control at @byte; that of a frame of data. */
+/* The sequence number in the sequence control at @byte, and the sequence number of a frame of data. */
 uint16_t sequence_at(const struct frame *frame, int byte);
 uint16_t sequence_number(const struct frame *frame);
 bool is_block_ack_request(const struct frame *frame);
 
-/* response.c: what a receiver does with what it has decoded; @parts are those of an aggregate. */
+/* response.c: what a receiver does with what it has decoded; @parts are the parts of an aggregate. */
 void response_init(struct radio *radio);
 void response_received(struct radio *radio, struct transmission *transmission, uint64_t parts);
 

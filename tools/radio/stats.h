@@ -24,7 +24,7 @@ struct radio_stats {
 	uint64_t unacked;		/* given up after all attempts, or off the channel */
 	uint64_t groups;		/* broadcast and multicast, sent once */
 	uint64_t overflows;		/* refused, because the queue was full */
-	uint64_t attempts;		/* of frames to one receiver, with those that ended at an RTS */
+	uint64_t attempts;		/* of frames to one receiver, including attempts that ended at an RTS */
 	uint64_t collisions;		/* of these: the receiver heard another frame meanwhile */
 	uint64_t captured;		/* collisions that the frame survived */
 	uint64_t internal_collisions;	/* two queues of this radio in the same slot */
@@ -35,7 +35,7 @@ struct radio_stats {
 	uint64_t block_acks;		/* received */
 	uint64_t by_frames[BLOCK_ACK_WINDOW + 1];	/* aggregates by their number of frames */
 	uint64_t attempts_by_limit[64];	/* attempts that the kernel allowed a frame, by their number */
-	uint64_t at_rate[RATES];	/* attempts; those of an aggregate count once for each frame */
+	uint64_t at_rate[RATES];	/* attempts; an aggregate counts once for each of its frames */
 	uint64_t acked_at_rate[RATES];
 	uint64_t decoded;
 	uint64_t errors;		/* frames that it began to receive and did not decode */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Clauses and tables are those of IEEE Std 802.11-2016. */
+/* Clauses and tables refer to IEEE Std 802.11-2016. */
 #include "timing.h"
 
 #include <stddef.h>

@@ -56,7 +56,7 @@ static inline bool is_ht(const struct rate *rate)
 	return rate->modulation == HT_OFDM;
 }
 
-/* The slot of DSSS, and that of OFDM, which mac80211 can allow in the 2.4 GHz band (tables 15-5, 17-21 and 18-5). */
+/* The slots of DSSS and of OFDM; mac80211 can allow the second in the 2.4 GHz band (tables 15-5, 17-21 and 18-5). */
 #define LONG_SLOT_NS (20 * NS_PER_US)
 #define SHORT_SLOT_NS (9 * NS_PER_US)
 

@@ -191,8 +191,8 @@ static void sample(struct watch *watch, int64_t at_ns)
 }
 
 /*
- * The kernel tells of new stations on both sides; on that of a station this means
- * that it begins to authenticate. Whether that succeeds, the other messages say.
+ * The kernel reports new stations on both sides. On a station's side this means that it
+ * begins to authenticate; other messages say whether that succeeds.
  */
 static const char *event_of(const struct device *device, uint8_t command)
 {

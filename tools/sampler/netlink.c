@@ -27,7 +27,7 @@ int netlink_open(int protocol)
 
 	/*
 	 * Without bind(), the kernel chooses an address at the first sample. It may draw random
-	 * numbers for that, which would change those of the connections.
+	 * numbers for that, which would change the random numbers of the connections.
 	 */
 	if (fd < 0 || bind(fd, (const struct sockaddr *)&any, sizeof(any)))
 		die(EXIT_RUNTIME, "no socket of netlink: %s", strerror(errno));

@@ -25,9 +25,8 @@ from mptcplab.network.chances import LossChances
 from mptcplab.network.frames import full_frame
 from mptcplab.network.registry import BEHAVIOURS, VARIABLE_KEYS
 from mptcplab.node.graph import Port
-from mptcplab.plan.events import changing
 from mptcplab.plan.links import shaper_of
-from mptcplab.scenario.links import DIRECTIONS, DirectionSettings
+from mptcplab.scenario.links import DIRECTIONS, ShapedDirection
 from mptcplab.scenario.network import Network
 
 Step = tuple[str, str]
@@ -36,8 +35,8 @@ _TCP_HEADER = 32
 _IP_HEADERS = {"ipv4": 20, "ipv6": 40}
 
 
-def contract(network: Network, ports: dict[str, int]) -> dict[str, Any]:
-    """Return the description for one run. ``ports`` are those on which the servers of the workloads listen."""
+def describe_scenario(network: Network, ports: dict[str, int]) -> dict[str, Any]:
+    """Return the description for one run. ``ports`` has the port on which the server of each workload listens."""
     return {
         "nodes": list(_nodes(network)),
         "links": [_link(network, name) for name in network.scenario.links],
@@ -46,7 +45,7 @@ def contract(network: Network, ports: dict[str, int]) -> dict[str, Any]:
     }
 
 
-def _dumped(part: Part) -> dict[str, Any]:
+def _dump(part: Part) -> dict[str, Any]:
     document: dict[str, Any] = json.loads(part.model_dump_json(by_alias=True))
     return document
 
@@ -59,51 +58,52 @@ def _nodes(network: Network) -> Iterator[dict[str, Any]]:
 def _link(network: Network, name: str) -> dict[str, Any]:
     link = network.scenario.links[name]
     mtu = int(link.mtu)
-    changed = changing(network)
-    sides = {
-        direction: {
-            **_dumped(one),
-            "payload_bps": _payload_bps(network, one, mtu),
-            "shaped_at": shaper_of(network, name, direction, changed),
-            "chances": asdict(_chances(network, name, direction, one)),
-        }
-        for direction, one in zip(DIRECTIONS, (link.forward, link.backward), strict=True)
-    }
+    sides = {side: _direction(network, network.directions[name, side], mtu) for side in DIRECTIONS}
     return {"name": name, "between": list(link.between), "mtu": mtu, **sides}
 
 
-def _payload_bps(network: Network, direction: DirectionSettings, mtu: int) -> float | None:
+def _direction(network: Network, direction: ShapedDirection, mtu: int) -> dict[str, Any]:
+    return {
+        **_dump(direction.settings),
+        "payload_bps": _payload_bps(network, direction, mtu),
+        "shaped_at": shaper_of(network, direction),
+        "chances": asdict(_chances(network, direction)),
+    }
+
+
+def _payload_bps(network: Network, direction: ShapedDirection, mtu: int) -> float | None:
     """Return the maximum payload rate of TCP, in full frames; None if nothing limits it."""
     payload = mtu - _IP_HEADERS[network.scenario.family] - _TCP_HEADER
-    limits = (one.payload_bps(direction, payload, full_frame(mtu)) for one in BEHAVIOURS)
+    limits = (behaviour.payload_bps(direction.settings, payload, full_frame(mtu)) for behaviour in BEHAVIOURS)
     return min((limit for limit in limits if limit is not None), default=None)
 
 
-def _chances(network: Network, name: str, direction: str, shaping: DirectionSettings) -> LossChances:
+def _chances(network: Network, direction: ShapedDirection) -> LossChances:
     """Return the probabilities of loss of a direction with all behaviours of links."""
-    values: dict[str, Sequence[Any]] = {key: [getattr(shaping, key)] for key in VARIABLE_KEYS}
-    if shaping.traced is not None:
-        read = shaping.traced.read
+    settings = direction.settings
+    values: dict[str, Sequence[Any]] = {key: [getattr(settings, key)] for key in VARIABLE_KEYS}
+    if settings.traced is not None:
+        series = settings.traced.read
         values |= {
-            key: [VARIABLE_KEYS[key].quantity(dict(step.values)[key]) for step in read.steps] for key in read.keys
+            key: [VARIABLE_KEYS[key].quantity(dict(step.values)[key]) for step in series.steps] for key in series.keys
         }
     for event in network.scenario.events:
-        if event.link == name and direction in event.directions:
+        if event.link == direction.link and direction.name in event.directions:
             values |= {key: [*values[key], value] for key, value in event.new.items()}
-    return reduce(lambda before, one: one.chances(shaping, values, before), BEHAVIOURS, LossChances())
+    return reduce(lambda before, behaviour: behaviour.chances(settings, values, before), BEHAVIOURS, LossChances())
 
 
 def _workloads(network: Network, ports: dict[str, int]) -> Iterator[dict[str, Any]]:
     for name, workload in network.scenario.workloads.items():
-        described = _dumped(workload)
-        yield {"name": name, **described, "ends": type(workload).ends(name, described, ports[name])}
+        keys = _dump(workload)
+        yield {"name": name, **keys, "ends": type(workload).ends(name, keys, ports[name])}
 
 
 def _paths(network: Network, name: str) -> Iterator[tuple[str, list[Step]]]:
     """Yield the paths from the side that sends, by the names that subflows have there: ``access1>link1``."""
     workload = network.scenario.workloads[name]
     ends = (workload.sender, workload.receiver)
-    sender, receiver = reversed(ends) if type(workload).sends_to_client(_dumped(workload)) else ends
+    sender, receiver = reversed(ends) if type(workload).sends_to_client(_dump(workload)) else ends
     for first in network.ports_of(sender):
         for last in network.ports_of(receiver):
             steps = _steps(network, first, last)
@@ -122,7 +122,7 @@ def _steps(network: Network, first: Port, last: Port) -> list[Step] | None:
             return steps
         node = port.peer
         onward = network.next_hop(node, last)
-        direct = any(one.link == last.link for one in network.ports_of(node))
+        direct = any(neighbour.link == last.link for neighbour in network.ports_of(node))
         if not direct and onward is None:
             return None
         link = last.link if direct or onward is None else onward.link

@@ -14,15 +14,15 @@ from mptcplab.scenario import gateways
 from mptcplab.scenario.network import Network
 
 
-def gateway_contract(network: Network) -> dict[str, Any]:
-    """Return the entry ``gateways``; nothing for a scenario without."""
+def describe_gateways(network: Network) -> dict[str, Any]:
+    """Return the entry ``gateways``; empty for a scenario without gateways."""
     scenario = network.scenario
     if not scenario.gateways:
         return {}
     described = [
         {
             **gateway.description(gateways.context_of(network, name)),
-            "carried": gateways.carried(network, name),
+            "carried": gateways.carried_workloads(network, name),
         }
         for name, gateway in scenario.gateways.items()
     ]

@@ -21,7 +21,7 @@ from mptcplab.errors import LabError, reason
 from mptcplab.metrics.kept import cached_result, prepare
 from mptcplab.metrics.rows import RunResult
 from mptcplab.plan.estimate import estimate_seconds
-from mptcplab.recording.record import Recording, is_complete, relabelled
+from mptcplab.recording.record import Recording, is_complete, relabel
 from mptcplab.scenario.load import Run, sum_estimates
 
 __all__ = [
@@ -213,7 +213,7 @@ class Lab:
             first = self._is_first(identity)
             if is_complete(target) and not (self._fresh and first):
                 if first:
-                    relabelled(Recording(target), labels(run))
+                    relabel(Recording(target), labels(run))
                 return CompletedRun(run, target, _measure_recording(target, run))
             job = job or prepare_job(run, self._engines)
             with self._store.new_folder(identity) as folder, self._prepare_measuring():

@@ -15,11 +15,13 @@ from mptcplab.plan.radios import WATCHER, radios_of, tracks_of
 from mptcplab.scenario.network import Network
 
 
-def radio_contract(network: Network, seed: int) -> dict[str, Any]:
-    """Return the entries ``radios`` and ``tracks``; nothing for a scenario without radios."""
+def describe_radios(network: Network, seed: int) -> dict[str, Any]:
+    """Return the entries ``radios`` and ``tracks``; empty for a scenario without radios."""
     if not network.scenario.has_radios:
         return {}
-    tracks = {node: [[one.at_ns, *one.position] for one in track] for node, track in tracks_of(network, seed).items()}
+    tracks = {
+        node: [[point.at_ns, *point.position] for point in track] for node, track in tracks_of(network, seed).items()
+    }
     return {"radios": list(_radios(network)), "tracks": tracks}
 
 

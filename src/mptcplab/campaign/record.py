@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from mptcplab.campaign.contract import contract
-from mptcplab.campaign.gateways import gateway_contract
+from mptcplab.campaign.contract import describe_scenario
+from mptcplab.campaign.gateways import describe_gateways
 from mptcplab.campaign.identity import Identity, identify, resolve_scenario
-from mptcplab.campaign.radios import radio_contract
+from mptcplab.campaign.radios import describe_radios
 from mptcplab.campaign.store import leased_cpu
 from mptcplab.engine.defaults import DEFAULT_ENGINE, DEFAULT_STALL_SECONDS
 from mptcplab.engine.memory import MemoryBudget
@@ -173,8 +173,8 @@ def _manifest(job: RunJob, outcome: Outcome) -> dict[str, Any]:
         "zero_ns": outcome.zero_ns,
         "virtual_ns": outcome.virtual_ns,
         "addresses": {port.ip: {"node": port.node, "link": port.link} for port in network.ports.values()},
-        **contract(network, run.point.scenario.server_ports),
-        **gateway_contract(network),
-        **radio_contract(network, run.seed),
+        **describe_scenario(network, run.point.scenario.server_ports),
+        **describe_gateways(network),
+        **describe_radios(network, run.seed),
         "programs": [{**program, "samples_itself": program["name"] in self_sampling} for program in outcome.programs],
     }

@@ -17,6 +17,7 @@ from mptcplab.engine.process import Console, GuestProcess
 from mptcplab.engine.protocol import DiskFullError, Outcome
 from mptcplab.errors import LabError
 from mptcplab.plan.model import Plan
+from mptcplab.steps import down_since
 
 _SHOWN_LINES = 12
 _DISK_FULL = "no space left on device"
@@ -26,6 +27,8 @@ PLAN_HINT = "see the plan: `mptcplab plan FILE`"
 #: The words of tools/flow for connections that it lost, and for a connection that was never there.
 _FAILED = re.compile(r"flow: connection (\d+) failed: ([\w-]+)")
 _NOT_THERE = ("unreachable", "timeout", "refused", "connect-timeout")
+#: The kinds of events that take a link down and up.
+_CHANGES = ("down", "up")
 _CONNECTION_HINT = (
     "a connection that is not there within 10 s ends the run: let the failure be shorter, or write "
     'failures = "report" in a workload of the kind flow, requests or web, to count it beside the other results'
@@ -99,15 +102,8 @@ def _make_error(report: dict[str, Any], hint: str | None, plan: Plan | None) -> 
 def _links_down(plan: Plan, program: str) -> list[str]:
     """Return the links that ``plan`` had taken down when ``program`` started, each with the instant."""
     start_ns = next((known.start_ns for known in plan.programs if known.name == program), 0)
-    down: dict[str, int] = {}
-    for event in plan.events:
-        if event.at_ns > start_ns:
-            break
-        if event.kind == "down":
-            down[event.link] = event.at_ns
-        elif event.kind == "up":
-            down.pop(event.link, None)
-    return [f"{link} since {at_ns / 1e9:g} s" for link, at_ns in down.items()]
+    changes = ((event.at_ns / 1e9, event.link, event.kind == "down") for event in plan.events if event.kind in _CHANGES)
+    return [f"{link} since {since_s:g} s" for link, since_s in down_since(changes, start_ns / 1e9).items()]
 
 
 def _death(machine: GuestProcess) -> str:

@@ -316,7 +316,6 @@ _HEAD = b"#!/usr/bin/python3 -IS\n"
 _OTHERS = (
     "errors.py",
     "guest/netlink.py",
-    "guest/generic_netlink.py",
     "guest/mptcp_pm.py",
 )
 #: The modules' packages, whose own modules import what is not in the archive.

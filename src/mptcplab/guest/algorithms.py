@@ -55,7 +55,7 @@ def _takes_scheduler() -> bool:
     return True
 
 
-def uncoupled() -> int | None:
+def count_uncoupled() -> int | None:
     """Return the number of this namespace's subflows that found no memory for the coupling of their congestion control.
 
     None if this kernel does not count them.

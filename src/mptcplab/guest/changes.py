@@ -32,7 +32,7 @@ _EXECUTION_NS = 50_000
 
 
 class Changes:
-    """Executes the events of one plan. ``happened`` are the executed ones, for the recording."""
+    """Executes the events of one plan. ``executed`` lists the executed ones, for the recording."""
 
     def __init__(self, nodes: Nodes, events: list[dict[str, Any]]) -> None:
         self._nodes = nodes
@@ -40,7 +40,7 @@ class Changes:
         self._due = [(event["at_ns"], number, event) for number, event in enumerate(events)]
         heapify(self._due)
         self._batches: dict[tuple[str | None, str], _Batch] = {}
-        self.happened: list[dict[str, Any]] = []
+        self.executed: list[dict[str, Any]] = []
 
     @property
     def next_ns(self) -> int:
@@ -59,8 +59,8 @@ class Changes:
             if event["every_ns"]:
                 heappush(self._due, (at_ns + event["every_ns"], number, event))
             self._run(event["commands"])
-            described = {key: event[key] for key in ("kind", "link", "direction", "value")}
-            self.happened.append({"instant_ns": at_ns, **described})
+            description = {key: event[key] for key in ("kind", "link", "direction", "value")}
+            self.executed.append({"instant_ns": at_ns, **description})
 
     def _run(self, commands: list[dict[str, Any]]) -> None:
         used: list[_Batch] = []
@@ -88,7 +88,7 @@ class Changes:
             self._batches[key] = _Batch(self._nodes, node, argv[0])
         return self._batches[key]
 
-    def ended(self, pid: int) -> None:
+    def handle_exit(self, pid: int) -> None:
         """Handle a child that the caller has reaped: one of our programs exits only if a command fails."""
         for key, batch in list(self._batches.items()):
             if batch.pid == pid:

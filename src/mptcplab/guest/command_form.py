@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The requests and the errors of all commands that the guest executes itself."""
+"""What all modules share that turn a command into requests of netlink: the type of a request, and the error."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ Request = tuple[int, int, int, bytes]
 MAX32 = (1 << 32) - 1
 
 
-class OtherFormError(Exception):
-    """The guest does not know this form of a command, or of its result: the program has to be started."""
+class UnknownFormError(Exception):
+    """The guest does not support this form of a command, or of its output, and must start the program."""
 
 
-def parse_whole(text: str) -> int:
-    """Return a number of at most 32 bits, written in digits. :raises OtherFormError: if it is another."""
+def parse_uint32(text: str) -> int:
+    """Return a number of at most 32 bits, written in digits. :raises UnknownFormError: for any other text."""
     if not (text.isascii() and text.isdigit()) or int(text) > MAX32:
-        raise OtherFormError
+        raise UnknownFormError
     return int(text)

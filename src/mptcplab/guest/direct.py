@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Commands of a plan that the guest executes itself: starting a program takes longer than most commands.
 
-It supports only the forms that plans use, with the same effect as the program. A command of another form, or one that
-fails, is left to the program, which then also reports the error.
+It supports only the forms that plans use, with the same effect as the program. The guest starts the program for any
+other form, and also if its own attempt fails, so that the program reports the error.
 """
 
 from __future__ import annotations
@@ -13,16 +13,25 @@ import struct
 from _socket import AF_PACKET, SOCK_RAW, socket  # the module `socket` around it takes longer than its use here
 
 from mptcplab.guest import system
-from mptcplab.guest.command_form import OtherFormError
-from mptcplab.guest.generic_netlink import family_number
+from mptcplab.guest.command_form import UnknownFormError
 from mptcplab.guest.ip_requests import ip_requests
-from mptcplab.guest.netlink import GENERIC, ROUTE, Netlink, RefusedError
-from mptcplab.guest.offload_requests import offload_requests
+from mptcplab.guest.netlink import (
+    ACK,
+    GENERIC,
+    ROUTE,
+    Netlink,
+    RefusedError,
+    attribute,
+    family_number,
+    integer_attribute,
+    nested_attribute,
+    text_attribute,
+)
 from mptcplab.guest.tc_requests import tc_requests
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from mptcplab.guest.command_form import Request
 
@@ -35,6 +44,28 @@ _MAX_NAME_BYTES = 15
 _FRAME = bytes(12) + b"\x88\xb5" + bytes(46)
 _NUDGE = "import socket,sys;s=socket.socket(17,3);s.bind((sys.argv[1],0));s.send(bytes(12)+b'\\x88\\xb5'+bytes(46))"
 
+#: Requests for ``ethtool -K``. Layouts and numbers: include/uapi/linux/ethtool_netlink.h.
+_ETHTOOL = "ethtool"
+_SET_FEATURES = 12
+#: struct genlmsghdr: command, version.
+_GENERIC_HEADER = struct.Struct("=BB2x")
+_HEADER, _HEADER_INDEX, _HEADER_FLAGS, _WITHOUT_REPLY = 1, 1, 3, 2
+_WANTED, _BITS, _BIT, _BIT_NAME, _BIT_VALUE = 3, 3, 1, 2, 3
+#: The kernel's names of each feature that ethtool(8) can set.
+_FEATURES = {
+    "tso": (
+        "tx-tcp-segmentation",
+        "tx-tcp-ecn-segmentation",
+        "tx-tcp-mangleid-segmentation",
+        "tx-tcp6-segmentation",
+        "tx-tcp-accecn-segmentation",
+    ),
+    "gso": ("tx-generic-segmentation",),
+    "gro": ("rx-gro",),
+}
+#: Features that Linux 6.18 added: older kernels refuse a request that names them.
+_NEW = frozenset({"tx-tcp-accecn-segmentation"})
+
 
 def nudge(device: str) -> tuple[str, ...]:
     """Return a command that sends that frame on ``device``."""
@@ -44,7 +75,8 @@ def nudge(device: str) -> tuple[str, ...]:
 class Place:
     """One network namespace, for commands that the guest executes there.
 
-    ``namespaces`` are all, by their names. ``families`` are the numbers of generic netlink, which are the same in all.
+    ``namespaces`` are the descriptors of all namespaces, by name. ``families`` are the message kinds of the families of
+    generic netlink, which all namespaces share.
     """
 
     def __init__(self, descriptor: int, namespaces: Mapping[str | None, int], families: dict[str, int]) -> None:
@@ -53,7 +85,7 @@ class Place:
         self._indices: dict[str, int] = {}
 
     def prepare(self, argv: list[str]) -> Callable[[], None] | None:
-        """Return what executes ``argv``; None if it must be started as a program.
+        """Return a function that executes ``argv``; None if the guest must start the program.
 
         The returned function raises OSError if the kernel refuses the command.
         """
@@ -64,8 +96,8 @@ class Place:
                 return self._requests(tc_requests(argv[1:], self))
             if argv[:2] == ["ethtool", "-K"]:
                 return self._first_of(offload_requests(argv[2:], self))
-        except (OtherFormError, OSError, LookupError, ValueError, struct.error):
-            return None  # also what is cut short, or has a number out of range
+        except (UnknownFormError, OSError, LookupError, ValueError, struct.error):
+            return None  # includes incomplete commands, and numbers that are out of range
         if argv[:2] == ["sysctl", "-qw"]:
             return self._sysctls(argv[2:])
         if argv[:3] == ["python3", "-c", _NUDGE]:
@@ -77,7 +109,7 @@ class Place:
         self._indices.clear()
 
     def index(self, device: str) -> int:
-        """Return the index of an interface here. :raises OSError: if there is none of this name."""
+        """Return the index of an interface here. :raises OSError: if there is no interface of this name."""
         if device not in self._indices:
             name = device.encode()
             if len(name) > _MAX_NAME_BYTES:
@@ -87,7 +119,7 @@ class Place:
         return self._indices[device]
 
     def name(self, index: int) -> str:
-        """Return the name of an interface here. :raises OSError: if there is none of this index."""
+        """Return the name of an interface here. :raises OSError: if no interface has this index."""
         request = _INDEX_REQUEST.pack(b"", index)
         return fcntl.ioctl(self.netlink(ROUTE).fileno(), _SIOCGIFNAME, request)[:16].rstrip(b"\0").decode()
 
@@ -103,7 +135,7 @@ class Place:
             self._leave()
 
     def namespace(self, name: str) -> int:
-        """Return the descriptor of a namespace. :raises OSError: if the plan has none of this name."""
+        """Return the descriptor of a namespace. :raises OSError: if the plan has no node of this name."""
         if name not in self._namespaces:
             raise OSError(f"there is no namespace '{name}'")
         return self._namespaces[name]
@@ -190,3 +222,34 @@ def _write_setting(file: str, value: str) -> None:
         os.write(descriptor, value.encode())
     finally:
         os.close(descriptor)
+
+
+def offload_requests(words: list[str], place: Place) -> list[Request]:
+    """Return alternative requests for ``ethtool -K`` with these words: the kernel must accept one of them.
+
+    :raises UnknownFormError: if their form is not supported.
+    :raises OSError: if it names an interface that does not exist.
+    """
+    device, names, states = words[0], words[1::2], words[2::2]
+    if len(names) != len(states) or not set(names) <= set(_FEATURES) or not set(states) <= {"on", "off"}:
+        raise UnknownFormError
+    wanted = {feature: state for name, state in zip(names, states, strict=True) for feature in _FEATURES[name]}
+    head = nested_attribute(
+        _HEADER,
+        integer_attribute(_HEADER_INDEX, place.index(device), 4),
+        integer_attribute(_HEADER_FLAGS, _WITHOUT_REPLY, 4),
+    )
+    old = {feature: state for feature, state in wanted.items() if feature not in _NEW}
+    bodies = [_GENERIC_HEADER.pack(_SET_FEATURES, 1) + head + _bitset(features) for features in (wanted, old)]
+    return [(GENERIC, place.family(_ETHTOOL), ACK, body) for body in bodies]
+
+
+def _bitset(features: dict[str, str]) -> bytes:
+    bits = (nested_attribute(_BIT, *_bit(name, state)) for name, state in features.items())
+    return nested_attribute(_WANTED, nested_attribute(_BITS, *bits))
+
+
+def _bit(name: str, state: str) -> Iterator[bytes]:
+    yield text_attribute(_BIT_NAME, name)
+    if state == "on":
+        yield attribute(_BIT_VALUE, b"")

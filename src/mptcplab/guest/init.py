@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Process 1 of the lab kernel: sets up the machine, executes the plan, writes the results, powers off.
 
-It runs inside the lab kernel with only the standard library, and imports nothing of the host side. Its input is the
+It runs inside the lab kernel with only the standard library, and imports nothing from the host's side. Its input is the
 script that starts it and ``plan.json``; its report is ``guest.json``.
 """
 
@@ -11,7 +11,7 @@ import os
 import sys
 import time
 
-from mptcplab.guest import complaints, instants, machine, system
+from mptcplab.guest import instants, kernel_log, machine, system
 from mptcplab.guest.counters import read_counter
 from mptcplab.guest.json_text import parse_json, to_json
 from mptcplab.guest.nodes import GuestError, Nodes, provide
@@ -38,7 +38,7 @@ def main(results: str, exposed: list[str]) -> None:
     except GuestError as error:
         report = {"error": str(error), "hint": error.hint}
     except BaseException as error:
-        report = _unexpected(error)
+        report = _describe_error(error)
     _write_report(report)
     system.power_off()
 
@@ -50,7 +50,7 @@ def _write_report(report: dict[str, Any]) -> None:
         print(f"mptcplab: {_write_failure(error)}", file=sys.stderr, flush=True)
 
 
-def _unexpected(error: BaseException) -> dict[str, Any]:
+def _describe_error(error: BaseException) -> dict[str, Any]:
     """Return the report of an unexpected error: a full disk, a full memory, or a bug of the guest.
 
     An OSError without a number comes from the guest or Python: no system call failed, so the disk is not the cause.
@@ -97,14 +97,14 @@ def _execute(work: dict[str, Any]) -> dict[str, Any]:
     except GuestError as error:
         # The report comes first, since the writers may need more memory or disk than is left.
         _write_report({"error": str(error)})
-        _write_what_remains(nodes, plan, timeline)
+        _write_remaining_results(nodes, plan, timeline)
         raise
     for write in _result_writers(nodes, plan, timeline):
         write()
     return {"programs": programs, "zero_ns": timeline.zero_ns, "virtual_ns": time.monotonic_ns()}
 
 
-def _write_what_remains(nodes: Nodes, plan: dict[str, Any], timeline: Timeline) -> None:
+def _write_remaining_results(nodes: Nodes, plan: dict[str, Any], timeline: Timeline) -> None:
     """Write results after a failure, for inspection. Results that cannot be read or written cause no further error."""
     for write in reversed(_result_writers(nodes, plan, timeline)):
         try:
@@ -114,19 +114,19 @@ def _write_what_remains(nodes: Nodes, plan: dict[str, Any], timeline: Timeline) 
 
 
 def _result_writers(nodes: Nodes, plan: dict[str, Any], timeline: Timeline) -> list[Callable[[], None]]:
-    """Return functions that write the results besides the programs' outputs and the sampler's rows.
+    """Return functions that write the results other than the programs' outputs and the sampler's rows.
 
     The kernel's log is last, since reading the others may add to it.
     """
 
-    def algorithms() -> None:
+    def keep_algorithms() -> None:
         for node in plan["watched"]:
-            from mptcplab.guest.algorithms import uncoupled  # late, for plans without workloads
+            from mptcplab.guest.algorithms import count_uncoupled  # late, for plans without workloads
 
             nodes.enter(node)
-            found = {"uncoupled": uncoupled(), "sockets": timeline.sampler.seen(node)}
+            state = {"uncoupled": count_uncoupled(), "sockets": timeline.sampler.sockets_of(node)}
             nodes.enter(None)
-            _keep(node, "algorithms.json", to_json(found, sort_keys=True).encode())
+            _keep(node, "algorithms.json", to_json(state, sort_keys=True).encode())
 
     def keep_machine() -> None:
         state = machine.state(timeline.sampler.tcp_pages_peak)
@@ -136,16 +136,16 @@ def _result_writers(nodes: Nodes, plan: dict[str, Any], timeline: Timeline) -> l
         return lambda: _count(nodes, counter)
 
     return [
-        lambda: _write_lines(f"{system.LAB}/events.jsonl", timeline.changes.happened),
+        lambda: _write_lines(f"{system.LAB}/events.jsonl", timeline.changes.executed),
         *[count(counter) for counter in plan["counters"]],
-        algorithms,
+        keep_algorithms,
         keep_machine,
         _keep_kernel_log,
     ]
 
 
 def _keep_kernel_log() -> None:
-    log = complaints.log_with_complaints()
+    log = kernel_log.read_log_of_problems()
     if log:
         system.write(f"{system.LAB}/kernel.txt", log.encode())
 

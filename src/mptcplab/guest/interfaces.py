@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Follows interfaces and their addresses. Layouts: include/uapi/linux/{rtnetlink,if_link,if_addr}.h."""
+"""Tracks interfaces and their addresses. Layouts: include/uapi/linux/{rtnetlink,if_link,if_addr}.h."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ class Interfaces:
             self.running[name] = kind == _NEW_LINK and bool(flags & _RUNNING)
         elif kind in (_NEW_ADDRESS, _DEL_ADDRESS):
             (index,) = _ADDRESS.unpack_from(body)
-            described = dict(attributes(body[_ADDRESS.size :]))
-            address = address_text(described.get(_IFA_LOCAL, described.get(_IFA_ADDRESS, bytes(4))))
+            values = dict(attributes(body[_ADDRESS.size :]))
+            address = address_text(values.get(_IFA_LOCAL, values.get(_IFA_ADDRESS, bytes(4))))
             held = self.addresses.setdefault(index, set())
             (held.add if kind == _NEW_ADDRESS else held.discard)(address)
 
-    def usable(self, name: str, address: str) -> bool:
+    def is_usable(self, name: str, address: str) -> bool:
         """Return whether ``name`` is up, has a carrier and has this address."""
         return self.running.get(name, False) and address in self.addresses.get(self.index.get(name, -1), ())

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Requests of netlink for ``ip`` commands, in the forms that plans use most.
 
-The kernel then has the same state as after the program. A command of another form has no requests.
+The kernel then has the same state as after the program.
 Layouts and numbers: include/uapi/linux/{rtnetlink,if_link,if_addr,neighbour,fib_rules,mptcp_pm,veth}.h.
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 import struct
 from _socket import AF_INET, AF_INET6, inet_pton  # the module `socket` around it takes longer than its use here
 
-from mptcplab.guest.command_form import OtherFormError, parse_whole
+from mptcplab.guest.command_form import UnknownFormError, parse_uint32
 from mptcplab.guest.netlink import (
     ACK,
     CREATE,
@@ -19,7 +19,7 @@ from mptcplab.guest.netlink import (
     ROUTE,
     attribute,
     integer_attribute,
-    nested,
+    nested_attribute,
     text_attribute,
 )
 
@@ -72,7 +72,7 @@ _PM_FLAG = {"signal": 1, "subflow": 2, "backup": 4, "fullmesh": 8}
 
 
 def ip_requests(words: list[str], place: Place) -> list[Request]:
-    """Return the requests of ``ip`` with these words. :raises OtherFormError: if there are none.
+    """Return the requests of ``ip`` with these words. :raises UnknownFormError: if their form is not supported.
 
     :raises OSError: if it names an interface that does not exist, or an invalid address.
     """
@@ -81,20 +81,20 @@ def ip_requests(words: list[str], place: Place) -> list[Request]:
         family, words = AF_INET6, words[1:]
     make = _COMMANDS.get(tuple(words[:2])) or _COMMANDS.get(tuple(words[:3]))
     if make is None:
-        raise OtherFormError
+        raise UnknownFormError
     return list(make(words, place, family))
 
 
 def _options(words: list[str], known: tuple[str, ...], flags: tuple[str, ...] = ()) -> dict[str, str]:
     """Return pairs of a known word and its value, and known words without a value, as a dictionary."""
-    found: dict[str, str] = {}
+    options: dict[str, str] = {}
     left = iter(words)
     for word in left:
         value = "" if word in flags else next(left, None) if word in known else None
-        if value is None or word in found:
-            raise OtherFormError
-        found[word] = value
-    return found
+        if value is None or word in options:
+            raise UnknownFormError
+        options[word] = value
+    return options
 
 
 def _parse_address(text: str) -> tuple[int, bytes]:
@@ -103,10 +103,10 @@ def _parse_address(text: str) -> tuple[int, bytes]:
 
 
 def _parse_prefix(text: str) -> tuple[int, bytes, int]:
-    """Return family, address and length; without a length, that of the address."""
+    """Return family, address and length; the length defaults to the whole address."""
     address, slash, length = text.partition("/")
     family, raw = _parse_address(address)
-    return family, raw, parse_whole(length) if slash else len(raw) * 8
+    return family, raw, parse_uint32(length) if slash else len(raw) * 8
 
 
 def _hardware_address(text: str) -> bytes:
@@ -119,22 +119,22 @@ def _link_add(words: list[str], place: Place, _: int) -> Iterator[Request]:
     kind, rest = words[at + 1 : at + 2], words[at + 2 :]
     if kind == ["veth"] and rest[:1] == ["peer"]:
         peer = _LINK.pack(0, 0, 0) + _link_attributes(rest[1:], place)
-        data = [nested(_INFO_DATA, nested(_VETH_PEER, peer))]
+        data = [nested_attribute(_INFO_DATA, nested_attribute(_VETH_PEER, peer))]
     elif kind == ["ifb"] and not rest:
         data = []
     else:
-        raise OtherFormError
-    info = nested(_IFLA_LINKINFO, text_attribute(_INFO_KIND, kind[0]), *data)
+        raise UnknownFormError
+    info = nested_attribute(_IFLA_LINKINFO, text_attribute(_INFO_KIND, kind[0]), *data)
     yield ROUTE, _NEW_LINK, _ADD, _LINK.pack(0, 0, 0) + _link_attributes(words[2:at], place) + info
 
 
 def _link_attributes(words: list[str], place: Place) -> bytes:
     given = _options(words, ("name", "mtu", "address", "netns"))
     if "name" not in given:
-        raise OtherFormError
+        raise UnknownFormError
     parts = [text_attribute(_IFLA_IFNAME, given["name"])]
     if "mtu" in given:
-        parts.append(integer_attribute(_IFLA_MTU, parse_whole(given["mtu"]), 4))
+        parts.append(integer_attribute(_IFLA_MTU, parse_uint32(given["mtu"]), 4))
     if "address" in given:
         parts.append(attribute(_IFLA_ADDRESS, _hardware_address(given["address"])))
     if "netns" in given:
@@ -145,7 +145,7 @@ def _link_attributes(words: list[str], place: Place) -> bytes:
 def _link_set(words: list[str], place: Place, _: int) -> Iterator[Request]:
     given = _options(words[2:], ("dev",), ("up", "down"))
     if "dev" not in given or len(given) != 2:
-        raise OtherFormError
+        raise UnknownFormError
     yield ROUTE, _NEW_LINK, ACK, _LINK.pack(place.index(given["dev"]), _UP if "up" in given else 0, _UP)
 
 
@@ -160,7 +160,7 @@ def _address_add(words: list[str], place: Place, _: int) -> Iterator[Request]:
 
 def _device(given: dict[str, str]) -> str:
     if "dev" not in given:
-        raise OtherFormError
+        raise UnknownFormError
     return given["dev"]
 
 
@@ -177,16 +177,16 @@ def _route_add(words: list[str], place: Place, _: int) -> Iterator[Request]:
         if key in given:
             other, address = _parse_address(given[key])
             if other != family:
-                raise OtherFormError
+                raise UnknownFormError
             parts.append(attribute(kind, address))
     parts.append(integer_attribute(_RTA_OIF, place.index(_device(given)), 4))
     yield ROUTE, _NEW_ROUTE, _ADD, head + b"".join(parts)
 
 
 def _table(text: str) -> int:
-    number = _TABLES.get(text) or parse_whole(text)
+    number = _TABLES.get(text) or parse_uint32(text)
     if not 0 < number <= _MAX_TABLE:
-        raise OtherFormError
+        raise UnknownFormError
     return number
 
 
@@ -198,19 +198,19 @@ def _rule_add(words: list[str], _: Place, family: int) -> Iterator[Request]:
         if key in given:
             other, raw, lengths[-1] = _parse_prefix(given[key])
             if other != family or not lengths[-1]:
-                raise OtherFormError
+                raise UnknownFormError
             parts.append(attribute(kind, raw))
     tables = [given[key] for key in ("table", "lookup") if key in given]
     if len(tables) != 1 or "priority" not in given:
-        raise OtherFormError
-    parts.append(integer_attribute(_FRA_PRIORITY, parse_whole(given["priority"]), 4))
+        raise UnknownFormError
+    parts.append(integer_attribute(_FRA_PRIORITY, parse_uint32(given["priority"]), 4))
     yield ROUTE, _NEW_RULE, _ADD, _RULE.pack(family, *lengths, _table(tables[0]), _TO_TABLE) + b"".join(parts)
 
 
 def _neighbour_add(words: list[str], place: Place, _: int) -> Iterator[Request]:
     given = _options(words[3:], ("lladdr", "dev", "nud"))
     if given.get("nud") != "reachable" or "lladdr" not in given:
-        raise OtherFormError
+        raise UnknownFormError
     family, raw = _parse_address(words[2])
     head = _NEIGHBOUR.pack(family, place.index(_device(given)), _REACHABLE)
     parts = attribute(_NDA_DST, raw) + attribute(_NDA_LLADDR, _hardware_address(given["lladdr"]))
@@ -220,7 +220,7 @@ def _neighbour_add(words: list[str], place: Place, _: int) -> Iterator[Request]:
 def _limits_set(words: list[str], place: Place, _: int) -> Iterator[Request]:
     given = _options(words[3:], ("subflows", "add_addr_accepted"))
     kinds = (("subflows", _PM_SUBFLOWS), ("add_addr_accepted", _PM_ADD_ADDRS))
-    parts = (integer_attribute(kind, parse_whole(given[key]), 4) for key, kind in kinds if key in given)
+    parts = (integer_attribute(kind, parse_uint32(given[key]), 4) for key, kind in kinds if key in given)
     yield GENERIC, place.family(_MPTCP), ACK, _GENERIC.pack(_SET_LIMITS, 1) + b"".join(parts)
 
 
@@ -230,12 +230,12 @@ def _endpoint_add(words: list[str], place: Place, _: int) -> Iterator[Request]:
     parts = [integer_attribute(_PM_FAMILY, family, 2)]
     parts.append(attribute(_PM_ADDR6 if family == AF_INET6 else _PM_ADDR4, raw))
     if "id" in given:
-        parts.append(integer_attribute(_PM_ID, parse_whole(given["id"]), 1))
+        parts.append(integer_attribute(_PM_ID, parse_uint32(given["id"]), 1))
     if "port" in given:
-        parts.append(integer_attribute(_PM_PORT, parse_whole(given["port"]), 2))
+        parts.append(integer_attribute(_PM_PORT, parse_uint32(given["port"]), 2))
     parts.append(integer_attribute(_PM_FLAGS, sum(bit for word, bit in _PM_FLAG.items() if word in given), 4))
     parts.append(integer_attribute(_PM_INDEX, place.index(_device(given)), 4))
-    body = _GENERIC.pack(_ADD_ADDRESS, 1) + nested(_PM_ADDRESS, *parts)
+    body = _GENERIC.pack(_ADD_ADDRESS, 1) + nested_attribute(_PM_ADDRESS, *parts)
     yield GENERIC, place.family(_MPTCP), ACK, body
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class _Options:
-    """The options of the core's scanner: those of ``json.loads``."""
+    """The options of the core's scanner, as ``json.loads`` sets them."""
 
     strict, object_hook, object_pairs_hook = True, None, None
     parse_float, parse_int, parse_constant = float, int, float
@@ -37,7 +37,7 @@ try:
         for separators in (_BLANKS, _COMPACT)
         for sort_keys in (False, True)
     }
-except (ImportError, TypeError, AttributeError):  # another Python than CPython, or one with another core
+except (ImportError, TypeError, AttributeError):  # not CPython, or a version with another core
     _core = None
 
 
@@ -49,7 +49,7 @@ def parse_json(text: str) -> Any:
             if end == len(text):
                 return data
         except StopIteration:
-            pass  # the module describes the error
+            pass  # the module json raises an error that says what is wrong
     import json
 
     return json.loads(text)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 from _socket import AF_INET, inet_ntop  # the module `socket` around it takes longer than its use here
 
-from mptcplab.guest.command_form import OtherFormError
+from mptcplab.guest.command_form import UnknownFormError
 from mptcplab.guest.json_text import to_json
 from mptcplab.guest.netlink import ROUTE, attributes, integer, text
 
@@ -26,7 +26,7 @@ _LINK = struct.Struct("=2xHiI4x")
     _ADDRESS, _BROADCAST, _NAME, _MTU, _PARENT, _QDISC, _MASTER, _QUEUE_LENGTH, _OPERSTATE, _LINKMODE, _STATS64, _GROUP,
     _PARENT_NAMESPACE, _PROTO_DOWN, _XDP, _OTHER_NAMES, _PERMANENT_ADDRESS, _PARENT_DEVICE,
 ) = (1, 2, 3, 4, 5, 6, 10, 13, 16, 17, 23, 27, 37, 39, 43, 52, 54, 56)  # fmt: skip
-#: What ip(8) prints in words of its own.
+#: Attributes that ip(8) prints in special ways, which this module does not support.
 _SPECIAL = (_MASTER, _OTHER_NAMES, _PARENT_DEVICE)
 _UP, _POINT_TO_POINT, _RUNNING = 1, 0x10, 0x40
 #: In the order of ip(8).
@@ -37,7 +37,7 @@ _FLAGS = {
 }  # fmt: skip
 _STATES = ("UNKNOWN", "NOTPRESENT", "DOWN", "LOWERLAYERDOWN", "TESTING", "DORMANT", "UP")
 _MODES = ("DEFAULT", "DORMANT")
-#: ARPHRD_*, and those whose addresses are of IPv4.
+#: ARPHRD_*, and the types whose addresses are IPv4 addresses.
 _TYPES = {1: "ether", 768: "ipip", 772: "loopback", 776: "sit"}
 _OVER_IPV4 = (768, 776)
 #: struct rtnl_link_stats64, its first 24 numbers.
@@ -45,25 +45,25 @@ _STATS = struct.Struct("=24Q")
 _COMPRESSED = (21, 22)
 
 
-def links(place: Place) -> bytes:
-    """Return the interfaces as JSON. :raises OtherFormError: if one has a property that this module does not know."""
-    # The whole dump is read first: its rest would be the beginning of the next answer.
+def read_links(place: Place) -> bytes:
+    """Return the interfaces as JSON. :raises UnknownFormError: if this module does not know a property of one."""
+    # Read the whole dump first: what is left of it would come before the next answer.
     answers = list(place.netlink(ROUTE).dump(_GET_LINK, bytes(_LINK.size)))
-    found = [_link(body) for _, body in answers]
-    return f"{to_json(found, compact=True)}\n".encode()
+    entries = [_link(body) for _, body in answers]
+    return f"{to_json(entries, compact=True)}\n".encode()
 
 
 def _link(body: memoryview) -> dict[str, Any]:
     kind, index, flags = _LINK.unpack_from(body)
     given = dict(attributes(body[_LINK.size :]))
-    if kind not in _TYPES or flags & _POINT_TO_POINT or any(one in given for one in _SPECIAL):
-        raise OtherFormError
-    if any(integer(given[one]) for one in (_PROTO_DOWN, _GROUP) if one in given):
-        raise OtherFormError
+    if kind not in _TYPES or flags & _POINT_TO_POINT or any(key in given for key in _SPECIAL):
+        raise UnknownFormError
+    if any(integer(given[key]) for key in (_PROTO_DOWN, _GROUP) if key in given):
+        raise UnknownFormError
     if _XDP in given and any(integer(value) for _, value in attributes(given[_XDP])):
-        raise OtherFormError
+        raise UnknownFormError
     if given.get(_PERMANENT_ADDRESS, given[_ADDRESS]) != given[_ADDRESS]:
-        raise OtherFormError
+        raise UnknownFormError
     return {
         "ifindex": index,
         **_parent(given),
@@ -84,14 +84,14 @@ def _link(body: memoryview) -> dict[str, Any]:
 
 
 def _parent(given: dict[int, memoryview]) -> dict[str, Any]:
-    """Return what is known of the other end of a pair of interfaces, or of the interface below a tunnel."""
+    """Return the entry about the other end of a pair of interfaces, or about the interface below a tunnel."""
     if _PARENT not in given:
         return {}
     number = integer(given[_PARENT])
     if not number:
         return {"link": None}
     if _PARENT_NAMESPACE not in given:
-        raise OtherFormError  # ip(8) finds its name
+        raise UnknownFormError  # ip(8) finds its name
     return {"link_index": number}
 
 
@@ -107,7 +107,7 @@ def _address(kind: int, raw: memoryview) -> str:
 def _stats(raw: memoryview) -> dict[str, dict[str, int]]:
     numbers = _STATS.unpack_from(raw)
     if any(numbers[at] for at in _COMPRESSED):
-        raise OtherFormError
+        raise UnknownFormError
     received = {"bytes": 2, "packets": 0, "errors": 4, "dropped": 6, "over_errors": 11, "multicast": 8}
     sent = {"bytes": 3, "packets": 1, "errors": 5, "dropped": 7, "carrier_errors": 17, "collisions": 9}
     return {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The state of the machine that all hosts of a lab share: TCP's memory, and what the kernel gave time to."""
+"""The state of the machine that all hosts of a lab share: TCP's memory, and two of the kernel's counters."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _ROUNDS = "/proc/sys/kernel/um_softirq_rounds_delayed"
 #: See kernel/patches/0019.
 _POLLS = "/proc/sys/kernel/um_polls_advanced"
 _LIMITS = "/proc/sys/net/ipv4/tcp_mem"
-#: Pages, about those that Linux derives for 1 GB of memory (tcp_init_mem() and udp_init(): 1/16 and 1/8 of the free
-#: pages, and 3/4 and 3/2 of that). Free pages differ a little from boot to boot with the length of the command line.
+#: Pages, about as many as Linux derives for 1 GB of memory (tcp_init_mem() and udp_init(): 1/16 and 1/8 of the free
+#: pages, and 3/4 and 3/2 of this number). Free pages differ from boot to boot with the length of the command line.
 _FIXED = {"tcp_mem": (12000, 16000, 24000), "udp_mem": (24000, 32000, 48000)}
 
 

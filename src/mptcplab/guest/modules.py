@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Loads the guest's modules from one file: a system call each, where a file of its own takes a dozen.
+"""Loads the guest's modules from one file, with one system call per module. A separate file would take a dozen.
 
-The host's side writes that file, see engine/bytecode.py. Modules that it does not have are imported as usual.
+The host's side writes that file, see engine/bytecode.py. Python imports all other modules as usual.
 """
 
 from __future__ import annotations

@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: MIT
 """The kernel's interface for path managers in user space: its commands and events.
 
-Layouts: include/uapi/linux/mptcp_pm.h, mptcp.h. The kernel reports events of every connection of the namespace, and
-accepts commands for those that were opened with ``net.mptcp.path_manager = userspace``.
+Layouts: include/uapi/linux/mptcp_pm.h, mptcp.h. The kernel reports events of every connection of the namespace. It
+accepts commands only for connections that were opened with ``net.mptcp.path_manager = userspace``.
 """
 
 from __future__ import annotations
 
 from _socket import AF_INET, AF_INET6, inet_pton  # the module `socket` around it takes longer than its use here
 
-from mptcplab.guest.generic_netlink import Family
-from mptcplab.guest.netlink import address_text, attribute, integer, integer_attribute, nested
+from mptcplab.guest.netlink import Family, address_text, attribute, integer, integer_attribute, nested_attribute
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,15 +34,15 @@ End = tuple[str, int]
 class Event:
     """One event: its ``name`` and attributes. Attributes that the kernel does not report are 0 or empty."""
 
-    def __init__(self, name: str, described: dict[int, memoryview]) -> None:
+    def __init__(self, name: str, values: dict[int, memoryview]) -> None:
         self.name = name
-        numbers = {name: integer(described[kind]) for kind, name in _NUMBERS.items() if kind in described}
+        numbers = {name: integer(values[kind]) for kind, name in _NUMBERS.items() if kind in values}
         self.token, self.loc_id, self.rem_id = (numbers.get(key, 0) for key in ("token", "loc_id", "rem_id"))
         self.error, self.server_side = numbers.get("error", 0), bool(numbers.get("server_side"))
-        found = {name: address_text(described[kind]) for kind, name in _ADDRESSES.items() if kind in described}
-        ports = {name: int.from_bytes(described[kind], "big") for kind, name in _PORTS.items() if kind in described}
-        self.local: End = (found.get("saddr", ""), ports.get("sport", 0))
-        self.remote: End = (found.get("daddr", ""), ports.get("dport", 0))
+        addresses = {name: address_text(values[kind]) for kind, name in _ADDRESSES.items() if kind in values}
+        ports = {name: int.from_bytes(values[kind], "big") for kind, name in _PORTS.items() if kind in values}
+        self.local: End = (addresses.get("saddr", ""), ports.get("sport", 0))
+        self.remote: End = (addresses.get("daddr", ""), ports.get("dport", 0))
 
 
 class Kernel:
@@ -55,17 +54,17 @@ class Kernel:
 
     def events(self) -> Iterator[Event]:
         """Yield the events of one packet."""
-        for command, described in self._family.read():
+        for command, values in self._family.read():
             if command in _EVENTS:
-                yield Event(_EVENTS[command], described)
+                yield Event(_EVENTS[command], values)
 
     def create(
         self, token: int, local: str, number: int, interface: int, remote: End, rem_id: int, *, backup: bool
     ) -> int:
         """Open a subflow from ``local``, whose address ID is ``number``."""
         flags = _SUBFLOW | (_BACKUP if backup else 0)
-        own = _address(_ADDR, (local, 0), number=number, flags=flags, interface=interface)
-        return self._family.command(_CREATE, own, _token(token), _address(_ADDR_REMOTE, remote, number=rem_id))
+        source = _address(_ADDR, (local, 0), number=number, flags=flags, interface=interface)
+        return self._family.command(_CREATE, source, _token(token), _address(_ADDR_REMOTE, remote, number=rem_id))
 
     def destroy(self, token: int, local: End, remote: End) -> int:
         """Close a subflow."""
@@ -73,8 +72,8 @@ class Kernel:
 
     def announce(self, token: int, address: str, number: int) -> int:
         """Announce an address to the peer (ADD_ADDR)."""
-        own = _address(_ADDR, (address, 0), number=number, flags=_SIGNAL)
-        return self._family.command(_ANNOUNCE, own, _token(token))
+        source = _address(_ADDR, (address, 0), number=number, flags=_SIGNAL)
+        return self._family.command(_ANNOUNCE, source, _token(token))
 
     def remove(self, token: int, number: int) -> int:
         """Withdraw an address at the peer (REMOVE_ADDR)."""
@@ -82,8 +81,8 @@ class Kernel:
 
     def prefer(self, token: int, local: End, remote: End, *, backup: bool) -> int:
         """Set the priority of a subflow at the peer (MP_PRIO)."""
-        own = _address(_ADDR, local, flags=_BACKUP if backup else 0)
-        return self._family.command(_SET_FLAGS, own, _token(token), _address(_ADDR_REMOTE, remote))
+        source = _address(_ADDR, local, flags=_BACKUP if backup else 0)
+        return self._family.command(_SET_FLAGS, source, _token(token), _address(_ADDR_REMOTE, remote))
 
 
 def _token(token: int) -> bytes:
@@ -103,4 +102,4 @@ def _address(kind: int, end: End, *, number: int | None = None, flags: int | Non
         parts.append(integer_attribute(_FLAGS, flags, 4))
     if interface:
         parts.append(integer_attribute(_IF_IDX, interface, 4))
-    return nested(kind, *parts)
+    return nested_attribute(kind, *parts)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Netlink: the sockets, and the codec of messages and attributes that all modules of the guest use.
+"""Netlink: the sockets, the codec of messages and attributes, and families of generic netlink, for the whole guest.
 
-Layouts: include/uapi/linux/netlink.h. Numbers are in the machine's byte order, attributes are padded to 4 bytes.
+Layouts: include/uapi/linux/{netlink,genetlink}.h. Numbers are in the machine's byte order, attributes are padded to 4
+bytes.
 """
 
 from __future__ import annotations
@@ -32,9 +33,13 @@ _SOL_NETLINK, _ADD_MEMBERSHIP = 270, 1
 _NESTED, _KIND = 0x8000, 0x3FFF
 _HEADER = struct.Struct("=IHHII")
 _ATTRIBUTE = struct.Struct("=HH")
+#: struct genlmsghdr: command, version.
+_GENERIC_HEADER = struct.Struct("=BB2x")
+#: The controller of generic netlink: its kind of messages, its command, and its attributes (genetlink.h).
+_CTRL, _GET_FAMILY, _FAMILY_ID, _FAMILY_NAME, _GROUPS, _GROUP_NAME, _GROUP_ID = 16, 3, 1, 2, 7, 1, 2
 #: The kernel fills a packet of a dump up to this size. Larger buffers would be mapped anew for each packet.
 _LARGEST = 1 << 15
-#: Lets the kernel choose the port: a socket without a port is treated as the sender of notices, and gets none.
+#: Lets the kernel choose the port: it takes a socket without a port for the sender of notices, and sends none there.
 _ANY = (0, 0)
 
 
@@ -81,7 +86,7 @@ class Netlink:
         while start < len(data):
             length, kind, *_ = _HEADER.unpack_from(data, start)
             yield kind, data[start + _HEADER.size : start + length]
-            start += _padded(length)
+            start += _pad(length)
 
     def close(self) -> None:
         """Close the socket."""
@@ -97,7 +102,7 @@ def _raise_error(answer: int, content: memoryview) -> None:
         raise RefusedError(-number)
 
 
-def _padded(length: int) -> int:
+def _pad(length: int) -> int:
     return (length + 3) & ~3
 
 
@@ -116,7 +121,7 @@ def text_attribute(kind: int, value: str) -> bytes:
     return attribute(kind, value.encode() + b"\0")
 
 
-def nested(kind: int, *parts: bytes) -> bytes:
+def nested_attribute(kind: int, *parts: bytes) -> bytes:
     """Return an attribute of attributes."""
     return attribute(kind | _NESTED, b"".join(parts))
 
@@ -127,7 +132,7 @@ def attributes(data: memoryview) -> Iterator[tuple[int, memoryview]]:
     while start < len(data):
         length, kind = _ATTRIBUTE.unpack_from(data, start)
         yield kind & _KIND, data[start + _ATTRIBUTE.size : start + length]
-        start += _padded(length)
+        start += _pad(length)
 
 
 def integer(raw: memoryview) -> int:
@@ -145,3 +150,48 @@ def address_text(raw: bytes | memoryview) -> str:
     if len(raw) == 16 and raw[:12] != bytes(10) + b"\xff\xff":
         return inet_ntop(AF_INET6, raw)
     return inet_ntop(AF_INET, raw[-4:])
+
+
+def find_family(netlink: Netlink, name: str) -> dict[int, memoryview]:
+    """Return the attributes of a family. :raises OSError: if this kernel does not have it."""
+    wanted = text_attribute(_FAMILY_NAME, name)
+    try:
+        answer = netlink.ask(_CTRL, _GENERIC_HEADER.pack(_GET_FAMILY, 1) + wanted, 0)
+    except RefusedError as error:
+        raise OSError(f"this kernel has no netlink family {name}") from error
+    return dict(attributes(answer[_GENERIC_HEADER.size :]))
+
+
+def family_number(netlink: Netlink, name: str) -> int:
+    """Return the kind of messages of a family. :raises OSError: if this kernel does not have it."""
+    return integer(find_family(netlink, name)[_FAMILY_ID])
+
+
+class Family:
+    """One family: its commands, and the notices of one of its groups on a separate socket."""
+
+    def __init__(self, name: str, group: str) -> None:
+        self._commands = Netlink(GENERIC)
+        self._number, number = self._find(name, group)
+        self.notices = Netlink(GENERIC, [number])
+
+    def _find(self, name: str, group: str) -> tuple[int, int]:
+        family = find_family(self._commands, name)
+        for _, content in attributes(family[_GROUPS]):
+            values = dict(attributes(content))
+            if text(values[_GROUP_NAME]) == group:
+                return integer(family[_FAMILY_ID]), integer(values[_GROUP_ID])
+        raise OSError(f"netlink family {name} has no group {group}")
+
+    def command(self, number: int, *parts: bytes) -> int:
+        """Execute one command; return 0 or the number of the error."""
+        try:
+            self._commands.ask(self._number, _GENERIC_HEADER.pack(number, 1) + b"".join(parts), ACK)
+        except RefusedError as error:
+            return error.number
+        return 0
+
+    def read(self) -> Iterator[tuple[int, dict[int, memoryview]]]:
+        """Yield the command and attributes of each notice in one packet."""
+        for _, body in self.notices.messages():
+            yield body[0], dict(attributes(body[_GENERIC_HEADER.size :]))

@@ -10,7 +10,7 @@ handover     used only if no other can be used: its subflow is opened when all o
              of them is back
 off          never used
 
-A side that accepted a connection announces its addresses and opens nothing, as the other side may be behind a NAT.
+The side that accepted a connection announces its addresses and opens no subflows: the other side may be behind a NAT.
 When an interface goes down, REMOVE_ADDR is sent to the other side and the subflows are closed, as soon as another
 subflow can carry this message. A subflow that could not be opened, or that the network closed, is retried after
 1, 2, 4, ... s.
@@ -46,17 +46,17 @@ _MARGIN_NS = 10_000_000
 class Path:
     """One of the host's interfaces, as the configuration describes it."""
 
-    def __init__(self, described: dict[str, Any]) -> None:
-        self.link: str = described["link"]
-        self.address: str = described["address"]
-        self.number: int = described["id"]
-        self.mode: str = described["mode"]
+    def __init__(self, table: dict[str, Any]) -> None:
+        self.link: str = table["link"]
+        self.address: str = table["address"]
+        self.number: int = table["id"]
+        self.mode: str = table["mode"]
         #: Addresses of other hosts to which a path begins at this interface.
-        self.reaches: list[str] = described["reaches"]
+        self.reaches: list[str] = table["reaches"]
 
 
-class Wait:
-    """The wait before the next attempt for a pair of addresses."""
+class Backoff:
+    """The time until the next attempt for a pair of addresses, which doubles with each failure."""
 
     def __init__(self) -> None:
         self.until_ns, self._next_ns = 0, _SECOND
@@ -74,21 +74,21 @@ class Connection:
         self.token, self.is_server = event.token, event.server_side
         #: Addresses and ports of the other side, with its address IDs.
         self.remotes: dict[End, int] = {event.remote: 0}
-        #: Our address IDs of established subflows, and the instants from which they can carry messages.
+        #: Our address IDs of established subflows, and the instants from which these can carry messages.
         self.subflows: dict[tuple[End, End], int] = {(event.local, event.remote): 0}
-        self.settled_ns: dict[tuple[End, End], int] = {}
+        self.usable_from_ns: dict[tuple[End, End], int] = {}
         #: The instant at which the last subflow was closed.
-        self.alone_ns = 0
+        self.alone_since_ns = 0
         self.opened_ns: dict[tuple[str, End], int] = {}
         self.opening: dict[tuple[str, End], int] = {}
-        self.waits: dict[tuple[str, End], Wait] = {}
+        self.backoffs: dict[tuple[str, End], Backoff] = {}
         self.announced: set[str] = set()
         #: Our addresses whose last subflow was closed by the network, or could not be opened.
         self.lost: set[str] = set()
         #: Subflows that were closed here, and whose end the kernel has not yet reported.
         self.closing: set[tuple[End, End]] = set()
 
-    def from_address(self, address: str) -> list[tuple[End, End]]:
+    def subflows_of(self, address: str) -> list[tuple[End, End]]:
         """Return the established subflows of one of our addresses."""
         return [ends for ends in self.subflows if ends[0][0] == address]
 
@@ -106,7 +106,7 @@ class Manager:
     """All connections of one host."""
 
     def __init__(self, config: dict[str, Any]) -> None:
-        self._paths = [Path(described) for described in config["paths"]]
+        self._paths = [Path(table) for table in config["paths"]]
         self._full_mesh: bool = config["full_mesh"]
         self._per_pair: int = config["subflows_per_pair"]
         self._kernel, self._interfaces = Kernel(), Interfaces()
@@ -122,25 +122,25 @@ class Manager:
             ready = {descriptor for descriptor, _ in poll.poll(self._timeout_ms())}
             if self._interfaces.notices.fileno() in ready:
                 self._interfaces.read()
-                self._take_interfaces()
+                self._handle_interfaces()
             if self._kernel.notices.fileno() in ready:
                 for event in self._kernel.events():
-                    self._take(event)
+                    self._handle_event(event)
             for connection in list(self._connections.values()):
                 self._update(connection)
 
     def _timeout_ms(self) -> float | None:
-        now = time.monotonic_ns()
-        waits = [wait.until_ns for one in self._connections.values() for wait in one.waits.values()]
-        waits += [settled for one in self._connections.values() for settled in one.settled_ns.values()]
+        now, connections = time.monotonic_ns(), self._connections.values()
+        waits = [backoff.until_ns for connection in connections for backoff in connection.backoffs.values()]
+        waits += [from_ns for connection in connections for from_ns in connection.usable_from_ns.values()]
         later = [until - now for until in waits if until > now]
         return min(later) / 1e6 + 0.001 if later else None
 
     def _usable_addresses(self) -> set[str]:
         """Return the addresses of paths that can be used now."""
-        return {path.address for path in self._paths if self._interfaces.usable(path.link, path.address)}
+        return {path.address for path in self._paths if self._interfaces.is_usable(path.link, path.address)}
 
-    def _take_interfaces(self) -> None:
+    def _handle_interfaces(self) -> None:
         usable = self._usable_addresses()
         for path in self._paths:
             if (path.address in usable) == (path.address in self._usable):
@@ -149,11 +149,11 @@ class Manager:
             for connection in self._connections.values():
                 # Earlier attempts say nothing about the present state of the interface.
                 connection.lost.discard(path.address)
-                for pair in [pair for pair in connection.waits if pair[0] == path.address]:
-                    del connection.waits[pair]
+                for pair in [pair for pair in connection.backoffs if pair[0] == path.address]:
+                    del connection.backoffs[pair]
         self._usable = usable
 
-    def _take(self, event: Event) -> None:
+    def _handle_event(self, event: Event) -> None:
         known = self._connections.get(event.token)
         if event.name == "established" and known is None:
             _log("connection", token=event.token, local=event.local, remote=event.remote, server=event.server_side)
@@ -172,26 +172,26 @@ class Manager:
             for end in [end for end, number in known.remotes.items() if number == event.rem_id and number]:
                 del known.remotes[end]
         elif event.name == "subflow-established":
-            self._established(known, event)
+            self._add_subflow(known, event)
         elif event.name == "subflow-closed":
-            self._closed(known, event)
+            self._remove_subflow(known, event)
 
-    def _established(self, connection: Connection, event: Event) -> None:
+    def _add_subflow(self, connection: Connection, event: Event) -> None:
         pair = (event.local[0], event.remote)
-        _opened(connection, pair)
-        connection.waits.pop(pair, None)
+        _finish_attempt(connection, pair)
+        connection.backoffs.pop(pair, None)
         connection.lost.discard(event.local[0])
-        connection.alone_ns = 0
+        connection.alone_since_ns = 0
         connection.subflows[event.local, event.remote] = event.loc_id
         now = time.monotonic_ns()
         handshake_ns = now - connection.opened_ns.get(pair, now)
-        connection.settled_ns[event.local, event.remote] = now + handshake_ns + _MARGIN_NS
+        connection.usable_from_ns[event.local, event.remote] = now + handshake_ns + _MARGIN_NS
         _log("subflow", token=event.token, local=event.local, remote=event.remote)
         path = self._path(event.local[0])
         if connection.is_server and path is not None and path.mode == "backup":
             self._kernel.prefer(event.token, event.local, event.remote, backup=True)
 
-    def _closed(self, connection: Connection, event: Event) -> None:
+    def _remove_subflow(self, connection: Connection, event: Event) -> None:
         address, pair = event.local[0], (event.local[0], event.remote)
         if (event.local, event.remote) in connection.closing:
             connection.closing.discard((event.local, event.remote))
@@ -199,21 +199,21 @@ class Manager:
         _log(
             "subflow-closed", token=event.token, local=event.local, remote=event.remote, error=_error_name(event.error)
         )
-        connection.settled_ns.pop((event.local, event.remote), None)
+        connection.usable_from_ns.pop((event.local, event.remote), None)
         if connection.subflows.pop((event.local, event.remote), None) is None:
-            _opened(connection, pair)
-        if not connection.from_address(address):
+            _finish_attempt(connection, pair)
+        if not connection.subflows_of(address):
             connection.lost.add(address)
-        if not connection.subflows and not connection.alone_ns:
-            connection.alone_ns = time.monotonic_ns()
-        connection.waits.setdefault(pair, Wait()).extend(time.monotonic_ns())
+        if not connection.subflows and not connection.alone_since_ns:
+            connection.alone_since_ns = time.monotonic_ns()
+        connection.backoffs.setdefault(pair, Backoff()).extend(time.monotonic_ns())
 
     def _path(self, address: str) -> Path | None:
         return next((path for path in self._paths if path.address == address), None)
 
     def _update(self, connection: Connection) -> None:
         """Open, announce and close what a connection needs now."""
-        wanted = self._wanted(connection)
+        wanted = self._select_paths(connection)
         if connection.is_server:
             for path in wanted:
                 self._announce(connection, path)
@@ -222,7 +222,7 @@ class Manager:
                 self._open(connection, path, remote)
         self._close_unwanted(connection, {path.address for path in wanted})
 
-    def _wanted(self, connection: Connection) -> list[Path]:
+    def _select_paths(self, connection: Connection) -> list[Path]:
         """Return the paths to use: handover ones only if all others are gone."""
         usable = [path for path in self._paths if path.address in self._usable and path.mode != "off"]
         ordinary = [path for path in usable if path.mode != "handover"]
@@ -235,8 +235,8 @@ class Manager:
         existing = connection.pairs()
         for path in wanted:
             reached = [remote for remote in connection.remotes if remote[0] in path.reaches]
-            own = [remote for address, remote in existing if address == path.address and remote in reached]
-            for remote in reached if self._full_mesh else own or reached[:1]:
+            connected = [remote for address, remote in existing if address == path.address and remote in reached]
+            for remote in reached if self._full_mesh else connected or reached[:1]:
                 yield path, remote
         for remote in connection.remotes:
             if not self._full_mesh and not any(other == remote for _, other in connection.pairs()):
@@ -246,10 +246,10 @@ class Manager:
 
     def _open(self, connection: Connection, path: Path, remote: End) -> None:
         pair, now = (path.address, remote), time.monotonic_ns()
-        if connection.alone_ns and now > connection.alone_ns + _ABANDONED_NS:
+        if connection.alone_since_ns and now > connection.alone_since_ns + _ABANDONED_NS:
             return
         while connection.count(pair) < self._per_pair:
-            if pair in connection.waits and connection.waits[pair].until_ns > now:
+            if pair in connection.backoffs and connection.backoffs[pair].until_ns > now:
                 return
             error = self._kernel.create(
                 connection.token,
@@ -263,7 +263,7 @@ class Manager:
             _log("open", token=connection.token, local=path.address, remote=remote, error=_error_name(error))
             if error:
                 connection.lost.add(path.address)
-                connection.waits.setdefault(pair, Wait()).extend(now)
+                connection.backoffs.setdefault(pair, Backoff()).extend(now)
                 return
             connection.opening[pair] = connection.opening.get(pair, 0) + 1
             connection.opened_ns[pair] = now
@@ -280,7 +280,7 @@ class Manager:
         """Close subflows that are no longer wanted, if a wanted one exists."""
         now = time.monotonic_ns()
         kept = (ends for ends in connection.subflows if ends[0][0] in wanted)
-        if not any(connection.settled_ns.get(ends, 0) <= now for ends in kept):
+        if not any(connection.usable_from_ns.get(ends, 0) <= now for ends in kept):
             return
         for (local, remote), number in list(connection.subflows.items()):
             path = self._path(local[0])
@@ -292,7 +292,7 @@ class Manager:
             _log("close", token=connection.token, local=local, remote=remote, error=_error_name(error))
             connection.closing.add((local, remote))
             del connection.subflows[local, remote]
-            connection.settled_ns.pop((local, remote), None)
+            connection.usable_from_ns.pop((local, remote), None)
             connection.announced.discard(local[0])
         for path in self._paths:
             if path.address in connection.announced - wanted:
@@ -301,7 +301,7 @@ class Manager:
                 connection.announced.discard(path.address)
 
 
-def _opened(connection: Connection, pair: tuple[str, End]) -> None:
+def _finish_attempt(connection: Connection, pair: tuple[str, End]) -> None:
     """Count an attempt as ended, whatever its outcome."""
     left = connection.opening.get(pair, 0) - 1
     if left > 0:

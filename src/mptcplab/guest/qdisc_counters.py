@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import struct
 
-from mptcplab.guest.command_form import MAX32, OtherFormError
+from mptcplab.guest.command_form import MAX32, UnknownFormError
 from mptcplab.guest.json_text import to_json
 from mptcplab.guest.netlink import ROUTE, attributes, integer, text
 
@@ -45,11 +45,11 @@ _ETHERNET = 1
 _TICKS_PER_US = 1000 / 64
 
 
-def disciplines(place: Place) -> bytes:
-    """Return the disciplines as JSON. :raises OtherFormError: if one has a property that this module does not know."""
+def read_disciplines(place: Place) -> bytes:
+    """Return the disciplines as JSON. :raises UnknownFormError: if this module does not know a property of one."""
     names: dict[int, str] = {}
     rows = []
-    # The whole dump is read first: its rest would be the beginning of the next answer.
+    # Read the whole dump first: what is left of it would come before the next answer.
     for _, body in list(place.netlink(ROUTE).dump(_GET_QDISC, bytes(_TCMSG.size))):
         index = _TCMSG.unpack_from(body)[0]
         if index not in names:
@@ -63,7 +63,7 @@ def _discipline(body: memoryview, device: str) -> dict[str, Any]:
     given = dict(attributes(body[_TCMSG.size :]))
     kind = text(given[_KIND])
     if kind not in _READERS or (_HARDWARE in given and integer(given[_HARDWARE])):
-        raise OtherFormError
+        raise UnknownFormError
     counted = dict(attributes(given[_STATS2]))
     size, packets = _BASIC_LAYOUT.unpack_from(counted[_BASIC])
     waiting, backlog, drops, requeues, overlimits = _QUEUE_LAYOUT.unpack_from(counted[_QUEUE])
@@ -84,7 +84,7 @@ def _discipline(body: memoryview, device: str) -> dict[str, Any]:
     }
 
 
-def _nothing(raw: memoryview) -> dict[str, Any]:
+def _no_options(raw: memoryview) -> dict[str, Any]:
     del raw
     return {}
 
@@ -96,17 +96,17 @@ def _pfifo(raw: memoryview) -> dict[str, Any]:
 def _netem(raw: memoryview) -> dict[str, Any]:
     latency, limit, loss, gap, duplicate, jitter = _NETEM.unpack_from(raw)
     given = dict(attributes(raw[_NETEM.size :]))
-    if gap or duplicate or _LOSS in given or _SLOT in given or any(any(given[one]) for one in _RARE if one in given):
-        raise OtherFormError
+    if gap or duplicate or _LOSS in given or _SLOT in given or any(any(given[key]) for key in _RARE if key in given):
+        raise UnknownFormError
     options: dict[str, Any] = {"limit": limit}
     if latency:
         options["delay"] = {"delay": _seconds(latency), "jitter": _seconds(jitter), "correlation": 0}
     if loss:
-        options["loss-random"] = {"loss": _short(loss / MAX32), "correlation": 0}
+        options["loss-random"] = {"loss": _round(loss / MAX32), "correlation": 0}
     if _RATE in given:
         rate, *overheads = _NETEM_RATE.unpack_from(given[_RATE])
         if any(overheads):
-            raise OtherFormError
+            raise UnknownFormError
         if rate:
             rate = integer(given[_RATE64]) if _RATE64 in given else rate
             options["rate"] = {"rate": rate, "packetoverhead": 0, "cellsize": 0, "celloverhead": 0}
@@ -117,10 +117,10 @@ def _netem(raw: memoryview) -> dict[str, Any]:
 
 def _seconds(ticks: int) -> float:
     """Return seconds as tc(8) prints them: whole microseconds, six digits."""
-    return _short(int(ticks / _TICKS_PER_US) / 1e6)
+    return _round(int(ticks / _TICKS_PER_US) / 1e6)
 
 
-def _short(number: float) -> float:
+def _round(number: float) -> float:
     """Return a number of which JSON has the digits that C's format ``%g`` prints."""
     rounded = float(f"{number:g}")
     return int(rounded) if rounded.is_integer() else rounded
@@ -130,19 +130,19 @@ def _tbf(raw: memoryview) -> dict[str, Any]:
     given = dict(attributes(raw))
     layer, overhead, mpu, rate, peak, limit, buffer = _TBF.unpack_from(given[_TBF_PARAMETERS])
     if peak or mpu or layer & 0xF != _ETHERNET:
-        raise OtherFormError
+        raise UnknownFormError
     if _TBF_RATE64 in given:
         rate = integer(given[_TBF_RATE64])
     filled_us = int(buffer / _TICKS_PER_US)
     latency_us = 1_000_000 * (limit / rate) - filled_us
     if latency_us < 0:
-        raise OtherFormError
+        raise UnknownFormError
     options = {"rate": rate, "burst": int(rate * filled_us / 1_000_000), "lat": int(latency_us)}
     return {**options, "overhead": overhead} if overhead else options
 
 
 _READERS: dict[str, Callable[[memoryview], dict[str, Any]]] = {
-    **dict.fromkeys(("noqueue", "noop", "clsact"), _nothing),
+    **dict.fromkeys(("noqueue", "noop", "clsact"), _no_options),
     "netem": _netem,
     "tbf": _tbf,
     "pfifo": _pfifo,

@@ -49,7 +49,7 @@ class Sampler:
         os.close(description)
 
     def stop(self) -> None:
-        """Let it write its rows and its report, and end; does nothing if it does not run."""
+        """Make it write its rows and its report, and end; does nothing if it does not run."""
         if self._pid is None:
             return
         os.kill(self._pid, SIGTERM)
@@ -58,7 +58,7 @@ class Sampler:
         if status == 0:
             self._report = parse_json(_content(self._output))
 
-    def ended(self, pid: int) -> None:
+    def handle_exit(self, pid: int) -> None:
         """Handle a child that the caller has reaped.
 
         :raises GuestError: if it is the sampler, which exits by itself only if it fails.
@@ -76,18 +76,18 @@ class Sampler:
 
         :raises GuestError: if the sampler has failed.
         """
-        peak: int | None = self._reported("tcp_pages_peak")
+        peak: int | None = self._report_value("tcp_pages_peak")
         return peak
 
-    def seen(self, node: str) -> list[dict[str, Any]]:
-        """Return the sockets of a watched node by their ends, with all algorithms that each was seen to use.
+    def sockets_of(self, node: str) -> list[dict[str, Any]]:
+        """Return the sockets of a watched node by their ends, with all algorithms that the sampler saw each use.
 
         :raises GuestError: if the sampler has failed.
         """
-        sockets: list[dict[str, Any]] = (self._reported("watched") or {}).get(node, [])
+        sockets: list[dict[str, Any]] = (self._report_value("watched") or {}).get(node, [])
         return sockets
 
-    def _reported(self, key: str) -> Any:
+    def _report_value(self, key: str) -> Any:
         if self._description and not self._report:
             raise self._failure()
         return self._report.get(key)

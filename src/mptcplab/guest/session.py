@@ -2,8 +2,8 @@
 """Runs one program whose standard streams pass to and from the host: the guest's half of ``mptcplab exec``.
 
 The host's half, engine/virtual/streams.py, describes the files through which bytes pass. Virtual time stops whenever
-this process waits for the host: it spins, and time advances only when no process can run. Thus the guest notices
-neither the speed of the host nor that of the programs that write and read there.
+this process waits for the host: it spins, and time advances only when no process can run. Thus the speed of
+the host, and of the programs that write and read there, does not affect the guest.
 """
 
 from __future__ import annotations
@@ -77,12 +77,12 @@ def reap(pid: int) -> int | None:
     result = None
     while True:
         try:
-            found, status = os.waitpid(-1, os.WNOHANG)
+            child, status = os.waitpid(-1, os.WNOHANG)
         except ChildProcessError:
             return result
-        if found == 0:
+        if child == 0:
             return result
-        if found == pid:
+        if child == pid:
             code = os.waitstatus_to_exitcode(status)
             result = code if code >= 0 else 128 - code
 
@@ -98,7 +98,7 @@ class OutputFiles:
         """Pass ``data`` to the host. hostfs writes through, so it is in the host's file when this returns."""
         try:
             if self._size + len(data) > _FILE_BYTES:
-                self._next()
+                self._open_next()
             view = memoryview(data)
             while view:
                 view = view[os.write(self._file, view) :]
@@ -106,7 +106,7 @@ class OutputFiles:
             raise GuestError(f"output cannot be stored until it is read: {error.strerror}") from None
         self._size += len(data)
 
-    def _next(self) -> None:
+    def _open_next(self) -> None:
         if self._file >= 0:
             os.close(self._file)
         self._number, self._size = self._number + 1, 0

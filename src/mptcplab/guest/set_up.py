@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Sets up the network: executes a plan's commands in order, by the guest itself or by few programs.
+"""Sets up the network: executes a plan's commands in order, itself or by few programs.
 
 Consecutive commands for the same program on the same node, which the guest does not execute itself, go to one
 ``ip -batch`` or ``tc -batch``.
@@ -75,7 +75,7 @@ class SetUp:
             head = _head(batch[0])
             lines = "".join(f"{join(argv[len(head) :])}\n" for argv in batch)
             status, _, errors = self._nodes.run_program(self._node, [*head, "-batch", "-"], text=lines)
-            failed = _failed(batch, errors)
+            failed = _failed_command(batch, errors)
         if status:
             prefix = f"ip netns exec {self._node} " if self._node else ""
             text = errors.decode(errors="replace").strip()
@@ -89,7 +89,7 @@ def _head(argv: list[str]) -> list[str]:
     return [argv[0], *options]
 
 
-def _failed(batch: list[list[str]], errors: bytes) -> list[str]:
+def _failed_command(batch: list[list[str]], errors: bytes) -> list[str]:
     """Return the command that failed: both programs end with ``Command failed -:LINE``."""
     number = errors.decode(errors="replace").strip().rpartition(":")[2]
     return batch[int(number) - 1] if number.isdigit() and int(number) <= len(batch) else batch[0]

@@ -85,8 +85,8 @@ def set_up_mounts(results: str, exposed: list[str]) -> None:
 def add_namespace(name: str) -> None:
     """Create a network namespace as ``ip netns add`` does, and enter it.
 
-    It has a table of connections of its own, as machines have, and the same limits as the present one. Whoever lists
-    its sockets walks through this table. The one that namespaces share otherwise has 8192 buckets in a lab kernel.
+    It has a table of connections of its own, as machines have, and the same limits as the present one. A program
+    that lists its sockets walks through this table. A shared table has 8192 buckets in a lab kernel.
     """
     limits = {limit: read(f"{_SETTINGS}/{limit}") for limit in _DERIVED}
     if os.path.exists(f"{_SETTINGS}/{_TABLE}"):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Requests of netlink for ``tc`` commands, in the forms that plans use most.
 
-The kernel then has the same state as after the program. A command of another form has no requests.
+The kernel then has the same state as after the program.
 Layouts and numbers: include/uapi/linux/{rtnetlink,pkt_sched,pkt_cls,tc_act/tc_mirred}.h.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import struct
 
-from mptcplab.guest.command_form import MAX32, OtherFormError, parse_whole
+from mptcplab.guest.command_form import MAX32, UnknownFormError, parse_uint32
 from mptcplab.guest.netlink import (
     ACK,
     CREATE,
@@ -18,7 +18,7 @@ from mptcplab.guest.netlink import (
     ROUTE,
     attribute,
     integer_attribute,
-    nested,
+    nested_attribute,
     text_attribute,
 )
 
@@ -66,7 +66,7 @@ _NUMBER = frozenset("0123456789.")
 
 
 def tc_requests(words: list[str], place: Place) -> list[Request]:
-    """Return the requests of ``tc`` with these words. :raises OtherFormError: if there are none.
+    """Return the requests of ``tc`` with these words. :raises UnknownFormError: if their form is not supported.
 
     :raises OSError: if it names an interface that does not exist.
     """
@@ -74,7 +74,7 @@ def tc_requests(words: list[str], place: Place) -> list[Request]:
         return [_qdisc(words[1], words[3], words[4:], place)]
     if words[:3] == ["filter", "add", "dev"]:
         return [_redirection(words[3], words[4:], place)]
-    raise OtherFormError
+    raise UnknownFormError
 
 
 def _qdisc(verb: str, device: str, words: list[str], place: Place) -> Request:
@@ -86,14 +86,14 @@ def _qdisc(verb: str, device: str, words: list[str], place: Place) -> Request:
     handle, kind, rest = _handle(_value(words, "handle")), words[2:3], words[3:]
     options = _QDISCS.get(kind[0]) if kind else None
     if options is None:
-        raise OtherFormError
+        raise UnknownFormError
     parts = text_attribute(_TCA_KIND, kind[0]) + options(rest)
     return ROUTE, _NEW_QDISC, _FLAGS[verb], _TCMSG.pack(index, handle, parent, 0) + parts
 
 
 def _value(words: list[str], key: str) -> str:
     if words[:1] != [key] or len(words) < 2:
-        raise OtherFormError
+        raise UnknownFormError
     return words[1]
 
 
@@ -103,9 +103,9 @@ def _handle(text: str) -> int:
     try:
         number = int(major, 16) << 16 | int(minor or "0", 16)
     except ValueError:
-        raise OtherFormError from None
+        raise UnknownFormError from None
     if not colon or number > MAX32:
-        raise OtherFormError
+        raise UnknownFormError
     return number
 
 
@@ -114,32 +114,32 @@ def _split(text: str, units: dict[str, float] | dict[str, int]) -> tuple[str, st
     number = text.rstrip("abcdefghijklmnopqrstuvwxyz")
     unit = text[len(number) :]
     if unit not in units or not number or not _NUMBER.issuperset(number) or number.count(".") > 1:
-        raise OtherFormError
+        raise UnknownFormError
     return number, unit
 
 
 def _rate(text: str) -> int:
-    """Return bytes per second, of which tc(8) sets whole ones."""
+    """Return a rate in bytes per second, rounded down as tc(8) does."""
     number, unit = _split(text, _RATE_UNITS)
-    return parse_whole(number) * _RATE_UNITS[unit] // 8
+    return parse_uint32(number) * _RATE_UNITS[unit] // 8
 
 
 def _ticks(text: str) -> int:
-    """Return a time in ticks, of which tc(8) sets whole ones of whole microseconds."""
+    """Return a time in ticks, rounded down to microseconds and then to ticks, as tc(8) does."""
     number, unit = _split(text, _TIME_UNITS)
     ticks = int(int(float(number) * _TIME_UNITS[unit]) * _TICKS_PER_US)
     if ticks > MAX32:
-        raise OtherFormError
+        raise UnknownFormError
     return ticks
 
 
 def _probability(text: str) -> int:
-    """Return the part of 2**32 - 1 of a number in percent."""
+    """Return a percentage as a fraction of 2**32 - 1."""
     if not text.endswith("%") or not _NUMBER.issuperset(text[:-1]):
-        raise OtherFormError
+        raise UnknownFormError
     share = float(text[:-1]) / 100
     if share > 1:
-        raise OtherFormError
+        raise UnknownFormError
     return round(share * MAX32)
 
 
@@ -148,7 +148,7 @@ def _netem(words: list[str]) -> bytes:
     limit = delay = jitter = rate = loss = 0
     while words:
         if words[0] == "limit":
-            limit, words = parse_whole(_value(words, "limit")), words[2:]
+            limit, words = parse_uint32(_value(words, "limit")), words[2:]
         elif words[0] == "delay":
             delay, words = _ticks(_value(words, "delay")), words[2:]
             if words and words[0][:1].isdigit():
@@ -158,7 +158,7 @@ def _netem(words: list[str]) -> bytes:
         elif words[:2] == ["loss", "random"] and len(words) > 2:
             loss, words = _probability(words[2]), words[3:]
         else:
-            raise OtherFormError
+            raise UnknownFormError
     parts = [_NETEM.pack(delay, limit, loss, 0, 0, jitter)]
     if rate:
         if rate > MAX32:
@@ -171,15 +171,15 @@ def _tbf(words: list[str]) -> bytes:
     """Encode ``rate RATE burst BYTES limit BYTES [overhead BYTES]``."""
     given = dict(zip(words[::2], words[1::2], strict=False))
     if len(words) != 2 * len(given) or not {"rate", "burst", "limit"} <= set(given) <= {*_TBF_WORDS}:
-        raise OtherFormError
-    rate, burst, overhead = _rate(given["rate"]), parse_whole(given["burst"]), parse_whole(given.get("overhead", "0"))
+        raise UnknownFormError
+    rate, burst, overhead = _rate(given["rate"]), parse_uint32(given["burst"]), parse_uint32(given.get("overhead", "0"))
     # The burst replaces the field `buffer`, the link layer the table of transmission times.
     parameters = _RATE.pack(_CELL_LOG, _ETHERNET, overhead, -1, 0, min(rate, MAX32)) + bytes(_RATE.size)
-    parts = [attribute(_TBF_PARAMETERS, parameters + _TBF.pack(parse_whole(given["limit"]), 0, 0))]
+    parts = [attribute(_TBF_PARAMETERS, parameters + _TBF.pack(parse_uint32(given["limit"]), 0, 0))]
     parts.append(integer_attribute(_TBF_BURST, burst, 4))
     if rate > MAX32:
         parts.append(integer_attribute(_TBF_RATE64, rate, 8))
-    return nested(_TCA_OPTIONS, *parts)
+    return nested_attribute(_TCA_OPTIONS, *parts)
 
 
 _TBF_WORDS = ("rate", "burst", "limit", "overhead")
@@ -188,8 +188,8 @@ _TBF_WORDS = ("rate", "burst", "limit", "overhead")
 def _pfifo(words: list[str]) -> bytes:
     """Encode ``limit PACKETS``."""
     if len(words) != 2:
-        raise OtherFormError
-    return integer_attribute(_TCA_OPTIONS, parse_whole(_value(words, "limit")), 4)
+        raise UnknownFormError
+    return integer_attribute(_TCA_OPTIONS, parse_uint32(_value(words, "limit")), 4)
 
 
 _QDISCS: dict[str, Callable[[list[str]], bytes]] = {"netem": _netem, "tbf": _tbf, "pfifo": _pfifo}
@@ -198,11 +198,11 @@ _QDISCS: dict[str, Callable[[list[str]], bytes]] = {"netem": _netem, "tbf": _tbf
 def _redirection(device: str, words: list[str], place: Place) -> Request:
     """Encode ``ingress matchall action mirred egress redirect dev DEVICE``."""
     if words[:-1] != ["ingress", "matchall", "action", "mirred", "egress", "redirect", "dev"]:
-        raise OtherFormError
+        raise UnknownFormError
     head = _TCMSG.pack(place.index(device), 0, _INGRESS, _ALL_PROTOCOLS)
     parameters = attribute(
         _MIRRED_PARAMETERS, _MIRRED.pack(0, 0, _STOLEN, 0, 0, _REDIRECT_EGRESS, place.index(words[-1]))
     )
-    action = nested(1, text_attribute(_ACTION_KIND, "mirred"), nested(_ACTION_OPTIONS, parameters))
-    parts = text_attribute(_TCA_KIND, "matchall") + nested(_TCA_OPTIONS, nested(_MATCHALL_ACTIONS, action))
-    return ROUTE, _NEW_FILTER, _FLAGS["add"], head + parts
+    action = nested_attribute(1, text_attribute(_ACTION_KIND, "mirred"), nested_attribute(_ACTION_OPTIONS, parameters))
+    options = nested_attribute(_TCA_OPTIONS, nested_attribute(_MATCHALL_ACTIONS, action))
+    return ROUTE, _NEW_FILTER, _FLAGS["add"], head + text_attribute(_TCA_KIND, "matchall") + options

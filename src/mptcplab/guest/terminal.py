@@ -80,7 +80,7 @@ class Terminal:
     def _at_prompt(self) -> bool:
         """Return whether the shell itself, not one of its commands, owns the terminal and edits a line.
 
-        The shell's `wait` edits none.
+        While the shell executes its own `wait`, it edits no line.
         """
         try:
             edits = not termios.tcgetattr(self._master)[3] & termios.ICANON

@@ -88,12 +88,12 @@ class Timeline:
             self._kill_all()
         return [self._record(running) for running in self._programs]
 
-    def _now(self) -> int:
+    def _elapsed_ns(self) -> int:
         return time.monotonic_ns() - self.zero_ns
 
     def _sleep_until(self, instant_ns: int) -> None:
         """Sleep until ``instant_ns``, or until a program exits."""
-        left = instant_ns - self._now()
+        left = instant_ns - self._elapsed_ns()
         if left > 0 and sigtimedwait(_WAKE, left / _SECOND) is None:
             return
         self._reap()
@@ -106,15 +106,15 @@ class Timeline:
         pid = self._nodes.spawn(program["node"], program["argv"], stdin=files[0], stdout=files[1], stderr=files[2])
         for file in files:
             os.close(file)
-        self._programs.append(_ProgramState(program, pid, self._now()))
+        self._programs.append(_ProgramState(program, pid, self._elapsed_ns()))
 
     def _run_clients(self) -> None:
         waiting = [program for program in self._plan["programs"] if program["role"] == "client"]
         waiting.sort(key=lambda program: int(program["start_ns"]))
         while waiting or self._clients():
             if self.changes.pending:
-                self.changes.carry_out(self._now())
-            while waiting and waiting[0]["start_ns"] <= self._now():
+                self.changes.carry_out(self._elapsed_ns())
+            while waiting and waiting[0]["start_ns"] <= self._elapsed_ns():
                 self._start(waiting.pop(0))
             self._check_deadlines()
             instants = [running.program["deadline_ns"] for running in self._clients()]
@@ -134,11 +134,11 @@ class Timeline:
                 return
             if pid == 0:
                 return
-            self.changes.ended(pid)
-            self.sampler.ended(pid)
+            self.changes.handle_exit(pid)
+            self.sampler.handle_exit(pid)
             for running in self._programs:
                 if running.pid == pid:
-                    running.status, running.end_ns = os.waitstatus_to_exitcode(status), self._now()
+                    running.status, running.end_ns = os.waitstatus_to_exitcode(status), self._elapsed_ns()
 
     def _check_failures(self) -> None:
         for running in self._programs:
@@ -148,7 +148,7 @@ class Timeline:
 
     def _check_deadlines(self) -> None:
         for running in self._clients():
-            if self._now() >= running.program["deadline_ns"]:
+            if self._elapsed_ns() >= running.program["deadline_ns"]:
                 seconds = (running.program["deadline_ns"] - running.program["start_ns"]) / _SECOND
                 raise GuestError(f"{running.program['name']} did not end within its timeout of {seconds:g} s")
 
@@ -162,12 +162,12 @@ class Timeline:
 
     def _end_servers(self) -> None:
         for number in (None, SIGTERM):
-            limit = self._now() + _GRACE_NS
+            limit = self._elapsed_ns() + _GRACE_NS
             for running in self._alive():
                 if number is not None:
                     running.stopped = True
                     os.killpg(running.pid, number)
-            while self._alive() and self._now() < limit:
+            while self._alive() and self._elapsed_ns() < limit:
                 self._sleep_until(limit)
                 self._check_failures()
 
@@ -179,7 +179,7 @@ class Timeline:
             running.stopped = True
             os.killpg(running.pid, SIGKILL)
             os.waitpid(running.pid, 0)
-            running.status, running.end_ns = -SIGKILL, self._now()
+            running.status, running.end_ns = -SIGKILL, self._elapsed_ns()
 
     def _record(self, running: _ProgramState) -> dict[str, Any]:
         return {

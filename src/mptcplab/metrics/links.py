@@ -22,7 +22,7 @@ from mptcplab.metrics.column import HIDDEN, Column, Display, Scope, ScopeRow
 from mptcplab.metrics.instants import is_emptied
 from mptcplab.metrics.manifest import DIRECTIONS, Link, read_links
 from mptcplab.network.chances import CONFIDENCE, LossChances
-from mptcplab.recording.record import REPEATED, Recording
+from mptcplab.recording.record import REPEAT_HINT, Recording
 
 #: Reads a counter of a node, by its file.
 Counters = Callable[[str, str], Any]
@@ -154,7 +154,7 @@ def _passed_counters(read: Counters, between: Sequence[str], direction: str, dev
         for port in (entry for entry in read(node, "link.json") if entry["ifname"] == device):
             counted = port["stats64"][way]
             return Passed(counted["packets"], counted["bytes"])
-    raise LabError(f"the recording has no counters of link '{device}'", hint=REPEATED)
+    raise LabError(f"the recording has no counters of link '{device}'", hint=REPEAT_HINT)
 
 
 def _queue_sizes(recording: Recording) -> QueueSizes:

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from mptcplab.errors import LabError
 from mptcplab.network.chances import LossChances
-from mptcplab.recording.record import REPEATED, Recording
+from mptcplab.recording.record import REPEAT_HINT, Recording
 from mptcplab.units import Duration, Rate
 
 _T = TypeVar("_T")
@@ -401,5 +401,5 @@ def transports_of(recording: Recording, *hosts: str) -> dict[str, Transport]:
     transports = {name: nodes[name].transport for name in hosts}
     known = {name: transport for name, transport in transports.items() if transport is not None}
     if len(known) < len(transports):
-        raise LabError(f"the manifest of {recording.folder} has nodes without transport", hint=REPEATED)
+        raise LabError(f"the manifest of {recording.folder} has nodes without transport", hint=REPEAT_HINT)
     return known

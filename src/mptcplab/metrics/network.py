@@ -17,7 +17,7 @@ from mptcplab.metrics.radios import ACCESS_POINTS, RADIO_LINKS, radio_warnings
 from mptcplab.metrics.subflows import Ends, count_unseen, mptcp_counts, read_counters
 from mptcplab.network.chances import CONFIDENCE
 from mptcplab.node.words import LIMITS, REMOVED, EndpointEvent, parse_limits
-from mptcplab.recording.record import REPEATED, Recording
+from mptcplab.recording.record import REPEAT_HINT, Recording
 from mptcplab.workload.recorded import read_workloads
 
 # MPTCP endpoints and limits that the kernel had when the run ended, compared with the configured ones.
@@ -113,7 +113,7 @@ def _read_states(recording: Recording, node: Node, removed: set[tuple[str, str]]
     asked = [endpoint for endpoint in endpoints if not {(endpoint.link, host), (endpoint.link, "")} & removed]
     seen, limits = read_kernel_endpoints(recording, host), read_kernel_limits(recording, host)
     if seen is None or limits is None:
-        raise LabError(f"the recording {recording.folder} has no endpoints of {host}", hint=REPEATED)
+        raise LabError(f"the recording {recording.folder} has no endpoints of {host}", hint=REPEAT_HINT)
     return EndpointStates(
         host=host,
         asked=(*sorted(_words(entry.address, entry.port, entry.flags) for entry in asked), *_limits(bounds)),

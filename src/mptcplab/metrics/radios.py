@@ -18,8 +18,8 @@ from typing import Any
 
 from mptcplab.metrics.column import HIDDEN, Column, Display, Scope
 from mptcplab.metrics.manifest import Radio, read_radios
-from mptcplab.recording.damage import reporting_damage
-from mptcplab.recording.record import REPEATED, Recording
+from mptcplab.recording.damage import report_damage
+from mptcplab.recording.record import REPEAT_HINT, Recording
 from mptcplab.workload.recorded import read_zero_ns
 
 #: Events of a station, and of an access point about a station.
@@ -235,7 +235,7 @@ def _read(recording: Recording) -> _Log:
     zero_ns = read_zero_ns(recording)
     samples: list[RadioSample] = []
     changes: list[Association] = []
-    with reporting_damage(f"what radios heard in {recording.folder} cannot be read", hint=REPEATED):
+    with report_damage(f"what radios heard in {recording.folder} cannot be read", hint=REPEAT_HINT):
         for node, program in {radio.node: radio.program for radio in radios}.items():
             places = _LineEnds(node, radios)
             for line in map(json.loads, recording.output(program).splitlines()):

@@ -27,8 +27,8 @@ from mptcplab.metrics.network import SCOPES, NetworkCounters, network_counters
 from mptcplab.metrics.registry import IN_EVERY_ROW, METRICS, columns
 from mptcplab.metrics.subflows import MptcpCounts, use_of_all
 from mptcplab.metrics.warnings import merge_similar_warnings
-from mptcplab.recording.damage import reporting_damage
-from mptcplab.recording.record import REPEATED, Recording
+from mptcplab.recording.damage import report_damage
+from mptcplab.recording.record import REPEAT_HINT, Recording
 from mptcplab.stats import Interval, jain_index, mean_interval, median_interval
 from mptcplab.workload.recorded import read_programs, read_workloads
 
@@ -298,10 +298,10 @@ def run_result(recording: Recording, settings: Settings | None = None) -> RunRes
     """
     message = f"the recording {recording.folder} is damaged"
     try:
-        with reporting_damage(message, hint=REPEATED):
+        with report_damage(message, hint=REPEAT_HINT):
             return _run_result(recording, settings)
     except OSError as error:
-        raise LabError(message, hint=f"{REPEATED} ({error.strerror}: {error.filename})") from error
+        raise LabError(message, hint=f"{REPEAT_HINT} ({error.strerror}: {error.filename})") from error
 
 
 def _run_result(recording: Recording, settings: Settings | None) -> RunResult:

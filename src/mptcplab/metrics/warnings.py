@@ -27,6 +27,7 @@ from mptcplab.metrics.manifest import read_paths
 from mptcplab.metrics.subflows import FILE as COUNTERS
 from mptcplab.metrics.subflows import Ends, read_counters
 from mptcplab.recording.record import Recording
+from mptcplab.steps import down_since
 from mptcplab.workload.outputs import Failure, Failures
 
 # Merge warnings that differ only in their numbers, as they do over seeds and points.
@@ -198,15 +199,8 @@ def _sentence(recording: Recording, failures: list[Failure], connections: int) -
 
 def _links_down_at(recording: Recording, time_s: float) -> list[str]:
     """Return the links that were down at ``time_s``, each with the instant of its failure."""
-    down: dict[str, float] = {}
-    for instant in instants(recording):
-        if instant.time_s > time_s:
-            break
-        if instant.is_failure:
-            down[instant.place] = instant.time_s
-        else:
-            down.pop(instant.place, None)
-    return [f"{place} since {_seconds(since)}" for place, since in down.items()]
+    changes = ((instant.time_s, instant.place, instant.is_failure) for instant in instants(recording))
+    return [f"{place} since {_seconds(since_s)}" for place, since_s in down_since(changes, time_s).items()]
 
 
 def _seconds(seconds: float) -> str:

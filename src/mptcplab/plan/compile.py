@@ -10,7 +10,7 @@ from mptcplab.node.cpu import with_cpu_cost
 from mptcplab.node.mptcp import uses_weights
 from mptcplab.node.transport import Transport
 from mptcplab.plan.estimate import memory_bytes, sample_interval_ns
-from mptcplab.plan.events import changing, event_list, hook_commands
+from mptcplab.plan.events import event_list, hook_commands
 from mptcplab.plan.links import (
     bottlenecks,
     interface_commands,
@@ -88,7 +88,7 @@ def compile_plan(scenario: Scenario, *, seed: int) -> Plan:
         sample_interval_ns=interval_ns,
         watched=tuple(dict.fromkeys((*_hosts(workloads), *_gateway_nodes(scenario)))),
         needs=_needs(network),
-        queues=tuple(bottlenecks(network, changing(network))) if scenario.record.queues else (),
+        queues=tuple(bottlenecks(network)) if scenario.record.queues else (),
         events=tuple(event_list(network)),
         bpf=tuple(ProgramSource(source.name, source.text) for source in scenario.bpf),
         memory_bytes=memory_bytes(scenario),
@@ -100,7 +100,7 @@ def _setup(network: Network, seed: int) -> Iterator[Command]:
     yield from air_commands(network, seed)
     yield from table_commands(network)
     shaping: dict[str | None, list[Command]] = {}
-    for command in (*shaping_commands(network, changing(network)), *hook_commands(network)):
+    for command in (*shaping_commands(network), *hook_commands(network)):
         shaping.setdefault(command.node, []).append(command)
     for name, node in network.nodes.items():
         context = network.context_of(name)

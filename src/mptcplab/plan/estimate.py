@@ -125,7 +125,7 @@ def _gateway_factors(network: Network) -> dict[str, float]:
     """Return the factors by which gateways raise the cost of the workloads that they carry."""
     factors: dict[str, float] = {}
     for name, gateway in network.scenario.gateways.items():
-        for workload in gateways.carried(network, name):
+        for workload in gateways.carried_workloads(network, name):
             factors[workload] = factors.get(workload, 1.0) * gateway.cost_factor
     return factors
 
@@ -274,7 +274,7 @@ def _relayed_transfers(network: Network) -> Iterator[tuple[GatewayBase, Workload
     """Yield the transfers whose connections end at the proxies of a gateway; connections in a tunnel do not."""
     for name, gateway in network.scenario.gateways.items():
         if gateway.tunnel_device is None:
-            carried = (network.scenario.workloads[workload] for workload in gateways.carried(network, name))
+            carried = (network.scenario.workloads[workload] for workload in gateways.carried_workloads(network, name))
             yield from ((gateway, workload) for workload in carried if workload.is_bulk)
 
 

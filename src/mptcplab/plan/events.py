@@ -11,7 +11,7 @@ network manager to restore them: so the commands that restore a link set all of 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from mptcplab.configuration import Route
 from mptcplab.guest.direct import nudge
@@ -24,53 +24,41 @@ from mptcplab.plan.links import action_changes, change_commands
 from mptcplab.plan.radios import air_kind, air_value, is_of_air
 from mptcplab.scenario import events as described
 from mptcplab.scenario import gateways
-from mptcplab.scenario.links import DIRECTIONS, DirectionSettings
+from mptcplab.scenario.links import DirectionSettings, ShapedDirection
 from mptcplab.scenario.network import Network
-from mptcplab.scenario.trace import TraceSeries
+from mptcplab.scenario.trace import Trace, TraceSeries
 from mptcplab.steps import Command, Event
 
 # Compile traces to events: each step of a trace changes parameters of a direction's queueing disciplines.
 
 
-def traced_directions(network: Network) -> set[tuple[str, str]]:
-    """Return the directions that follow a trace."""
-    links = network.scenario.links.items()
-    return {
-        (name, direction)
-        for name, link in links
-        for direction in DIRECTIONS
-        if getattr(link, direction).traced is not None
-    }
-
-
 def trace_events(network: Network) -> Iterator[Event]:
     """Yield every step of every trace; the steps of a repeating trace are periodic."""
-    for name, link in network.scenario.links.items():
-        for direction in DIRECTIONS:
-            settings: DirectionSettings = getattr(link, direction)
-            if settings.traced is not None:
-                yield from _events(network, name, direction, settings)
+    for direction in network.directions.values():
+        if direction.settings.traced is not None:
+            yield from _events(network, direction, direction.settings.traced)
 
 
-def _events(network: Network, name: str, direction: str, settings: DirectionSettings) -> Iterator[Event]:
-    assert settings.traced is not None
-    series, repeats = settings.traced.read, settings.traced.end == "repeat"
-    followed = _follow_traces(settings, series, largest_packet(settings, int(network.scenario.links[name].mtu)))
+def _events(network: Network, direction: ShapedDirection, trace: Trace) -> Iterator[Event]:
+    settings = direction.settings
+    series, repeats = trace.read, trace.end == "repeat"
+    mtu = int(network.scenario.links[direction.link].mtu)
+    followed = _follow_traces(settings, series, largest_packet(settings, mtu))
     # The first step sets all values, since it follows the set-up, and later the last step.
     before: DirectionSettings | None = None
     commands: tuple[Command, ...] = ()
     for step, new in zip(series.steps, followed, strict=True):
-        changed = settings.model_copy(update=dict(new.values))
-        earlier, commands = commands, tuple(change_commands(network, name, direction, changed))
-        different = [*action_changes(network, name, direction, changed, before), *_changed_commands(commands, earlier)]
-        before = changed
+        changed = replace(direction, settings=settings.model_copy(update=dict(new.values)))
+        earlier, commands = commands, tuple(change_commands(network, changed))
+        different = [*action_changes(network, changed, before), *_changed_commands(commands, earlier)]
+        before = changed.settings
         if new.wakes:
             # A frame of an experimental protocol, which hosts ignore, makes the shaper evaluate its rate.
             argv = commands[-1].argv
             different.append(Command(commands[-1].node, nudge(argv[argv.index("dev") + 1])))
         value = ", ".join(f"{key} {VARIABLE_KEYS[key].quantity(value)}" for key, value in step.values)
         period_ns = series.period_ns if repeats and len(series.steps) > 1 else 0
-        yield Event(step.at_ns, "trace", name, direction, value, tuple(different), period_ns)
+        yield Event(step.at_ns, "trace", *direction.key, value, tuple(different), period_ns)
 
 
 def _follow_traces(settings: DirectionSettings, series: TraceSeries, frame: int) -> list[TraceValues]:
@@ -102,7 +90,8 @@ _DROP = ("pref", "1", "matchall", "action", "drop")
 class _LinkStates:
     """The state of the links between two events."""
 
-    directions: dict[tuple[str, str], DirectionSettings]
+    directions: dict[tuple[str, str], ShapedDirection]
+    #: The keys of the directions that drop all packets.
     silent: set[tuple[str, str]] = field(default_factory=set)
     #: The nodes whose end of a link is set down.
     down: dict[str, str] = field(default_factory=dict)
@@ -120,10 +109,7 @@ def event_list(network: Network) -> Iterator[Event]:
     """Yield all events: of traces, of the scenario, of nodes, of gateways; the order at the same instant."""
     yield from trace_events(network)
     scenario = network.scenario
-    directions = {
-        (name, direction): getattr(link, direction) for name, link in scenario.links.items() for direction in DIRECTIONS
-    }
-    state = _LinkStates(directions)
+    state = _LinkStates(dict(network.directions))
     for event in sorted(scenario.events, key=lambda event: int(event.at)):
         if is_of_air(network, event):
             # The medium has been told: see mptcplab.plan.radios.
@@ -140,27 +126,21 @@ def event_list(network: Network) -> Iterator[Event]:
         yield from gateway.events(gateways.context_of(network, name))
 
 
-def changing(network: Network) -> set[tuple[str, str]]:
-    """Return the directions whose values change while the workloads run."""
-    changes = (event for event in network.scenario.events if event.type == "change")
-    return traced_directions(network) | {(event.link, direction) for event in changes for direction in event.directions}
-
-
 def hook_commands(network: Network) -> Iterator[Command]:
     """Yield the commands that prepare a hook for the filters of silent failures; an existing hook is kept."""
-    for link, direction in dict.fromkeys(_silenced_directions(network)):
-        node, device, _ = _drop_point(network, link, direction)
+    for key in dict.fromkeys(_silenced_directions(network)):
+        node, device, _ = _drop_point(network, key)
         yield Command(node, ("tc", "qdisc", "replace", "dev", device, "clsact"))
 
 
 def _commands(network: Network, state: _LinkStates, event: described.Event) -> Iterator[Command]:
     if event.type == "change":
-        for direction in event.directions:
-            before = state.directions[event.link, direction]
-            changed = event.apply(before)
-            state.directions[event.link, direction] = changed
-            yield from action_changes(network, event.link, direction, changed, before)
-            yield from change_commands(network, event.link, direction, changed)
+        for name in event.directions:
+            before = state.directions[event.link, name]
+            changed = replace(before, settings=event.apply(before.settings))
+            state.directions[changed.key] = changed
+            yield from action_changes(network, changed, before.settings)
+            yield from change_commands(network, changed)
     elif event.type == "down":
         yield from _fail(network, state, event)
     elif event.type == "up":
@@ -189,9 +169,9 @@ def _path_manager_event(network: Network, state: _LinkStates, event: described.E
 
 def _fail(network: Network, state: _LinkStates, event: described.Event) -> Iterator[Command]:
     if event.failure_mode == "silent":
-        for direction in event.directions:
-            state.silent.add((event.link, direction))
-            node, device, side = _drop_point(network, event.link, direction)
+        for key in ((event.link, name) for name in event.directions):
+            state.silent.add(key)
+            node, device, side = _drop_point(network, key)
             yield Command(node, ("tc", "filter", "add", "dev", device, side, *_DROP))
         return
     port = end_of(network, event)
@@ -201,10 +181,10 @@ def _fail(network: Network, state: _LinkStates, event: described.Event) -> Itera
 
 
 def _restore(network: Network, state: _LinkStates, event: described.Event) -> Iterator[Command]:
-    for direction in event.directions:
-        if (event.link, direction) in state.silent:
-            state.silent.remove((event.link, direction))
-            node, device, side = _drop_point(network, event.link, direction)
+    for key in ((event.link, name) for name in event.directions):
+        if key in state.silent:
+            state.silent.remove(key)
+            node, device, side = _drop_point(network, key)
             yield Command(node, ("tc", "filter", "delete", "dev", device, side, "pref", "1"))
     node_down = state.down.pop(event.link, None)
     if node_down is not None:
@@ -260,12 +240,12 @@ def end_of(network: Network, event: described.Event) -> Port:
 def _silenced_directions(network: Network) -> Iterator[tuple[str, str]]:
     for event in network.scenario.events:
         if event.type == "down" and event.failure_mode == "silent" and not is_of_air(network, event):
-            yield from ((event.link, direction) for direction in event.directions)
+            yield from ((event.link, name) for name in event.directions)
 
 
-def _drop_point(network: Network, link: str, direction: str) -> tuple[str, str, str]:
+def _drop_point(network: Network, key: tuple[str, str]) -> tuple[str, str, str]:
     """Return node, interface and side where a silent failure drops packets of a direction: before its shaping."""
-    source, target = network.ends(link, direction)
+    source, target = network.ends(network.directions[key])
     if network.nodes[source.node].shapes:
         return source.node, source.link, "egress"
     return target.node, target.link, "ingress"

@@ -5,14 +5,13 @@ Shaping is placed where it gives a sender's TCP no backpressure: on the egress o
 of its own sends, at the far end of the link (an IFB to which the receiver's ingress is redirected). With ``shape =
 "sender"`` such a node's own egress is shaped instead, as for a host with a slow network card.
 
-Filters before the queueing disciplines of a direction may act on packets. To change a direction while packets pass,
-compile the plan with its name in ``changing`` (see :func:`shaping_commands`), and get the commands from
-:func:`change_commands` and :func:`action_changes`.
+Filters before the queueing disciplines of a direction may act on packets. The commands that change a direction while
+packets pass come from :func:`change_commands` and :func:`action_changes`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from mptcplab.fields import LOOPBACK
@@ -21,7 +20,7 @@ from mptcplab.network.frames import MTU
 from mptcplab.network.registry import IN_PACKET_ORDER, aggregate_of, largest_packet
 from mptcplab.network.tables import table_name
 from mptcplab.node.graph import Port
-from mptcplab.scenario.links import DIRECTIONS, DirectionSettings
+from mptcplab.scenario.links import DirectionSettings, ShapedDirection
 from mptcplab.scenario.network import Network
 from mptcplab.steps import Command, Queue
 from mptcplab.units import CpuTime, Duration
@@ -166,54 +165,45 @@ def _aggregate(network: Network, port: Port) -> int | None:
 
 def table_commands(network: Network) -> Iterator[Command]:
     """Yield the commands that write the files which shaping commands read."""
-    for name, link in network.scenario.links.items():
-        for direction in DIRECTIONS:
-            for behaviour in IN_PACKET_ORDER:
-                yield from behaviour.files(getattr(link, direction), name, direction)
+    for direction in network.directions.values():
+        for behaviour in IN_PACKET_ORDER:
+            yield from behaviour.files(direction.settings, direction.link, direction.name)
 
 
-def shaping_commands(network: Network, changing: Container[tuple[str, str]] = ()) -> Iterator[Command]:
-    """Yield the commands that shape each direction of every link.
-
-    ``changing`` has the directions (link, "forward" or "backward") whose values change later.
-    """
-    directions = [(name, direction) for name in network.scenario.links for direction in DIRECTIONS]
-    for name, direction in directions:
-        yield from _shape(network, name, direction, changeable=(name, direction) in changing)
-    for name, direction in directions:
-        yield from _actions(network, name, direction)
+def shaping_commands(network: Network) -> Iterator[Command]:
+    """Yield the commands that shape each direction of every link."""
+    for direction in network.directions.values():
+        yield from _shape(network, direction)
+    for direction in network.directions.values():
+        yield from _actions(network, direction)
 
 
-def change_commands(network: Network, name: str, direction: str, settings: DirectionSettings) -> Iterator[Command]:
-    """Yield the commands that give a ``direction`` of link ``name``, one of the ``changing``, new ``settings``.
+def change_commands(network: Network, direction: ShapedDirection) -> Iterator[Command]:
+    """Yield the commands that give a changeable ``direction`` the settings that it has now.
 
     Queued packets stay queued. Only values may differ from those at set-up: a direction with a rate keeps one, and a
     table of delays cannot change.
     """
-    texts = _disciplines(network, name, direction, settings, changeable=True)
-    yield from _attach(*_shaping_point(network, name, direction), texts, "change")
+    yield from _attach(*_shaping_point(network, direction), _disciplines(network, direction), "change")
 
 
-def action_changes(
-    network: Network, name: str, direction: str, settings: DirectionSettings, before: DirectionSettings | None
-) -> Iterator[Command]:
-    """Yield the commands that give the filters of a ``direction`` new ``settings``, if they differ from ``before``.
+def action_changes(network: Network, direction: ShapedDirection, before: DirectionSettings | None) -> Iterator[Command]:
+    """Yield the commands that change the filters of ``direction``, if these differ from those with settings ``before``.
 
     If ``before`` is None, all filters are set again. No action is added or removed.
     """
-    node, device, side = _filter_point(network, name, direction)
+    node, device, side = _filter_point(network, direction)
     for pref, behaviour in _WITH_ACTIONS:
-        words = behaviour.actions(settings)
+        words = behaviour.actions(direction.settings)
         if words and (before is None or words != behaviour.actions(before)):
             # A matchall filter cannot be changed.
             yield Command(node, ("tc", "filter", "delete", "dev", device, side, "pref", str(pref)))
             yield _filter(node, device, side, pref, words)
 
 
-def _actions(network: Network, name: str, direction: str) -> Iterator[Command]:
-    node, device, side = _filter_point(network, name, direction)
-    settings = getattr(network.scenario.links[name], direction)
-    pairs = [(pref, words) for pref, behaviour in _WITH_ACTIONS if (words := behaviour.actions(settings))]
+def _actions(network: Network, direction: ShapedDirection) -> Iterator[Command]:
+    node, device, side = _filter_point(network, direction)
+    pairs = [(pref, words) for pref, behaviour in _WITH_ACTIONS if (words := behaviour.actions(direction.settings))]
     if pairs:
         yield Command(node, ("tc", "qdisc", "replace", "dev", device, "clsact"))
     for pref, words in pairs:
@@ -225,19 +215,17 @@ def _filter(node: str, device: str, side: str, pref: int, words: Words) -> Comma
     return Command(node, argv, features=words[:1])
 
 
-def _filter_point(network: Network, name: str, direction: str) -> tuple[str, str, str]:
+def _filter_point(network: Network, direction: ShapedDirection) -> tuple[str, str, str]:
     """Return node, interface and side that packets of a direction pass before its queueing disciplines."""
-    source, target = network.ends(name, direction)
-    node, device = _shaping_point(network, name, direction)
+    source, target = network.ends(direction)
+    node, device = _shaping_point(network, direction)
     return (node, device, "egress") if node == source.node else (node, target.link, "ingress")
 
 
-def _disciplines(
-    network: Network, name: str, direction: str, settings: DirectionSettings, *, changeable: bool
-) -> list[Words]:
-    mtu = int(network.scenario.links[name].mtu)
-    shifted = _shift_delay(settings, network.shifts_ns.get((name, direction), 0))
-    return disciplines(shifted, mtu=mtu, table=table_name(name, direction), changeable=changeable)
+def _disciplines(network: Network, direction: ShapedDirection) -> list[Words]:
+    mtu = int(network.scenario.links[direction.link].mtu)
+    shifted = _shift_delay(direction.settings, network.shifts_ns.get(direction.key, 0))
+    return disciplines(shifted, mtu=mtu, table=table_name(*direction.key), changeable=direction.changeable)
 
 
 def _shift_delay(settings: DirectionSettings, shift_ns: int) -> DirectionSettings:
@@ -248,14 +236,12 @@ def _shift_delay(settings: DirectionSettings, shift_ns: int) -> DirectionSetting
     return settings.model_copy(update={"delay": Duration(delay)})
 
 
-def _shape(network: Network, name: str, direction: str, *, changeable: bool) -> Iterator[Command]:
-    texts = _disciplines(
-        network, name, direction, getattr(network.scenario.links[name], direction), changeable=changeable
-    )
+def _shape(network: Network, direction: ShapedDirection) -> Iterator[Command]:
+    texts = _disciplines(network, direction)
     if not texts:
         return
-    source, target = network.ends(name, direction)
-    node, ifb = _shaping_point(network, name, direction)
+    source, target = network.ends(direction)
+    node, ifb = _shaping_point(network, direction)
     if node == source.node:
         yield from _attach(node, source.link, texts)
         return
@@ -268,10 +254,10 @@ def _shape(network: Network, name: str, direction: str, *, changeable: bool) -> 
     yield Command(target.node, ingress)
 
 
-def _shaping_point(network: Network, name: str, direction: str) -> tuple[str, str]:
+def _shaping_point(network: Network, direction: ShapedDirection) -> tuple[str, str]:
     """Return node and device on which a direction is shaped."""
-    source, target = network.ends(name, direction)
-    if network.nodes[source.node].shapes or _shapes_own_egress(network, source.node, name):
+    source, target = network.ends(direction)
+    if network.nodes[source.node].shapes or _shapes_own_egress(network, source.node, direction.link):
         return source.node, source.link
     return target.node, ifb_name(network, target)
 
@@ -281,25 +267,18 @@ def _shapes_own_egress(network: Network, node: str, name: str) -> bool:
     return network.scenario.links[name].shape == "sender" and not network.nodes[node].shapes
 
 
-def shaper_of(
-    network: Network, name: str, direction: str, changing: Container[tuple[str, str]] = ()
-) -> tuple[str, str] | None:
-    """Return node and device with the disciplines of a ``direction`` of link ``name``; None if it has none."""
-    settings = getattr(network.scenario.links[name], direction)
-    texts = _disciplines(network, name, direction, settings, changeable=(name, direction) in changing)
-    return _shaping_point(network, name, direction) if texts else None
+def shaper_of(network: Network, direction: ShapedDirection) -> tuple[str, str] | None:
+    """Return node and device with the disciplines of ``direction``; None if it has no disciplines."""
+    return _shaping_point(network, direction) if _disciplines(network, direction) else None
 
 
-def bottlenecks(network: Network, changing: Container[tuple[str, str]] = ()) -> Iterator[Queue]:
+def bottlenecks(network: Network) -> Iterator[Queue]:
     """Yield the queue of every direction with a rate; its samples include the disciplines below it."""
-    for name, link in network.scenario.links.items():
-        for direction in DIRECTIONS:
-            texts = _disciplines(
-                network, name, direction, getattr(link, direction), changeable=(name, direction) in changing
-            )
-            shapers = [handle for handle, words in enumerate(texts, start=1) if words[0] != NETEM]
-            if shapers:
-                yield Queue(*_shaping_point(network, name, direction), shapers[0], name, direction)
+    for direction in network.directions.values():
+        texts = _disciplines(network, direction)
+        shapers = [handle for handle, words in enumerate(texts, start=1) if words[0] != NETEM]
+        if shapers:
+            yield Queue(*_shaping_point(network, direction), shapers[0], *direction.key)
 
 
 def ifb_name(network: Network, port: Port) -> str:

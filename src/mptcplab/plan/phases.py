@@ -21,7 +21,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from mptcplab.network.frames import full_frame
-from mptcplab.scenario.links import DIRECTIONS, DirectionSettings, Link
+from mptcplab.scenario.links import DirectionSettings, Link
 from mptcplab.scenario.network import Network
 from mptcplab.scenario.schema import Scenario
 from mptcplab.workload.base import WorkloadBase
@@ -57,11 +57,11 @@ def phases_of(scenario: Scenario, seed: int) -> Phases:
     if is_fixed:
         return Phases(starts)
     delays = {}
-    for name, link in scenario.links.items():
-        for direction, sender in zip(DIRECTIONS, link.between, strict=True):
-            low_ns, span_ns = delay_span_ns(link, getattr(link, direction), from_host=not network.nodes[sender].shapes)
-            if span_ns:
-                delays[name, direction] = low_ns + _draw(seed, f"link {name} {direction}", span_ns)
+    for direction in network.directions.values():
+        link, (source, _) = scenario.links[direction.link], network.ends(direction)
+        low_ns, span_ns = delay_span_ns(link, direction.settings, from_host=not network.nodes[source.node].shapes)
+        if span_ns:
+            delays[direction.key] = low_ns + _draw(seed, f"link {direction.link} {direction.name}", span_ns)
     return Phases(starts, delays)
 
 

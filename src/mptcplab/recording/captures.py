@@ -27,7 +27,7 @@ def collect(folder: Path, programs: Iterable[str]) -> None:
 
 
 def collect_unchecked(folder: Path) -> None:
-    """Move all captures among the outputs in ``folder``. Those of a failed run may lack the last packets."""
+    """Move all captures among the outputs in ``folder``. Captures of a failed run may lack the last packets."""
     for file in sorted((folder / "out").glob(f"{PREFIX}*.out")):
         _move(file, folder)
 

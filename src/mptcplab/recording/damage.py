@@ -28,8 +28,8 @@ def _damage() -> tuple[type[BaseException], ...]:
 
 
 @contextmanager
-def reporting_damage(message: str, *, hint: str) -> Iterator[None]:
-    """Report damage that is found inside as ``message``. :raises LabError: with the cause in the hint."""
+def report_damage(message: str, *, hint: str) -> Iterator[None]:
+    """Turn errors of damaged files inside the block into ``message``. :raises LabError: with the cause in the hint."""
     try:
         yield
     except _damage() as error:

@@ -15,14 +15,14 @@ from mptcplab.errors import LabError
 from mptcplab.files import format_json
 from mptcplab.lazy import pl
 from mptcplab.recording import captures, samples
-from mptcplab.recording.damage import reporting_damage
+from mptcplab.recording.damage import report_damage
 
 #: The format of the manifest. Recordings of other formats are not read.
 FORMAT = 3
 #: The hint for a damaged recording.
-REPEATED = "delete the folder, and the run will be repeated"
+REPEAT_HINT = "delete the folder, and the run will be repeated"
 _SCRATCH = ("init", "modules", "uml", "guest.json")
-#: Files that become tables of samples and events. Those of a failed run stay, since they may be incomplete.
+#: Files that become tables of samples and events. In a failed run they stay as they are, since they may be incomplete.
 _RAW = ("sockets.jsonl", "queues.jsonl", "events.jsonl")
 
 
@@ -31,7 +31,7 @@ def finish(folder: Path, *, manifest: dict[str, Any], zero_ns: int) -> None:
 
     :raises LabError: if a program's output does not have its format.
     """
-    with reporting_damage("the run's output cannot be read", hint="a program's output does not have its format"):
+    with report_damage("the run's output cannot be read", hint="a program's output does not have its format"):
         _write_samples(folder, manifest["programs"], zero_ns)
     captures.collect(folder, [program["name"] for program in manifest["programs"]])
     _remove(folder, (*_SCRATCH, *_RAW))
@@ -61,12 +61,12 @@ def _write_samples(folder: Path, programs: list[dict[str, Any]], zero_ns: int) -
         if program["samples_itself"]:
             text = (folder / "out" / f"{program['name']}.out").read_text()
             node, name = program["node"], program["name"]
-            of_subflows, of_connections = samples.from_flow(text, node=node, program=name, zero_ns=zero_ns)
+            of_subflows, of_connections = samples.parse_flow_output(text, node=node, program=name, zero_ns=zero_ns)
             subflows += of_subflows
             connections += of_connections
     sampled = folder / "sockets.jsonl"
     if sampled.exists():
-        subflows += samples.from_sampler(sampled.read_text())
+        subflows += samples.parse_sampler_output(sampled.read_text())
     queues = folder / "queues.jsonl"
     if queues.exists():
         samples.write(map(json.loads, queues.read_text().splitlines()), folder / "queues.parquet")
@@ -95,15 +95,15 @@ class Recording:
         try:
             manifest = json.loads((self.folder / "manifest.json").read_text())
         except (OSError, ValueError) as error:
-            raise LabError(f"the manifest of {self.folder} cannot be read", hint=REPEATED) from error
+            raise LabError(f"the manifest of {self.folder} cannot be read", hint=REPEAT_HINT) from error
         if not isinstance(manifest, dict):
-            raise LabError(f"the manifest of {self.folder} is not a JSON object", hint=REPEATED)
+            raise LabError(f"the manifest of {self.folder} is not a JSON object", hint=REPEAT_HINT)
         if manifest.get("format") != FORMAT:
-            found = f"format {manifest['format']}" if "format" in manifest else "no format number"
+            version = f"format {manifest['format']}" if "format" in manifest else "no format number"
             message = (
-                f"the recording {self.folder} has {found}, and this version of mptcplab reads only format {FORMAT}"
+                f"the recording {self.folder} has {version}, and this version of mptcplab reads only format {FORMAT}"
             )
-            raise LabError(message, hint=REPEATED)
+            raise LabError(message, hint=REPEAT_HINT)
         return manifest
 
     @cached_property
@@ -156,8 +156,8 @@ class Recording:
         return next(program for program in self.manifest["programs"] if program["name"] == name)
 
 
-def relabelled(recording: Recording, labels: dict[str, Any]) -> Recording:
-    """Write ``labels``, the names in the current experiment, to the manifest and return the recording."""
+def relabel(recording: Recording, labels: dict[str, Any]) -> Recording:
+    """Write ``labels``, the run's names in the current experiment, to the manifest; return the recording."""
     manifest = recording.manifest
     if all(manifest.get(key) == value for key, value in labels.items()):
         return recording

@@ -45,7 +45,7 @@ _LEADING = (
 )
 
 
-def from_flow(text: str, *, node: str, program: str, zero_ns: int) -> tuple[list[Row], list[Row]]:
+def parse_flow_output(text: str, *, node: str, program: str, zero_ns: int) -> tuple[list[Row], list[Row]]:
     """Return rows for subflows and for connections from the JSON lines of ``flow``."""
     subflows: list[Row] = []
     connections: list[Row] = []
@@ -73,7 +73,7 @@ def _join(connections: list[Row], row: Row) -> None:
     connections.append(row)
 
 
-def from_sampler(text: str) -> Iterator[Row]:
+def parse_sampler_output(text: str) -> Iterator[Row]:
     """Yield rows for subflows from the sockets of tools/sampler."""
     for row in map(json.loads, text.splitlines()):
         row["state"] = _STATES.get(row["state"], str(row["state"]))
@@ -81,12 +81,12 @@ def from_sampler(text: str) -> Iterator[Row]:
 
 
 def write(rows: Iterable[Row], file: Path) -> None:
-    """Write Parquet whose bytes depend only on ``rows``. Writes nothing if there are none."""
+    """Write Parquet whose bytes depend only on ``rows``. Without rows, write nothing."""
     rows = list(rows)
     if not rows:
         return
-    found: dict[str, None] = {key: None for row in rows for key in row}
-    names = [name for name in _LEADING if name in found] + sorted(set(found) - set(_LEADING))
+    keys: dict[str, None] = {key: None for row in rows for key in row}
+    names = [name for name in _LEADING if name in keys] + sorted(set(keys) - set(_LEADING))
     schema = {name: _type_of(name) for name in names}
     columns = {name: _column(rows, name) for name in names}
     frame = pl.DataFrame(columns, schema=schema)
@@ -97,7 +97,7 @@ def write(rows: Iterable[Row], file: Path) -> None:
 
 
 def _column(rows: list[Row], name: str) -> list[Any]:
-    """Return the values of ``name``, None where a row has none."""
+    """Return the values of ``name``; None where a row lacks it."""
     try:
         return list(map(itemgetter(name), rows))  # most columns are complete, and this takes half as long
     except KeyError:

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from mptcplab.errors import LabError
 from mptcplab.metrics.manifest import read_label, read_links, read_nodes, read_scenario
 from mptcplab.node.registry import kind_of
-from mptcplab.recording.record import REPEATED, Recording
+from mptcplab.recording.record import REPEAT_HINT, Recording
 from mptcplab.report.network import trace_steps
 from mptcplab.report.scenario_toml import leave_to_traces, scenario_toml, tables_without_defaults
 from mptcplab.scenario.schema import Scenario
@@ -41,7 +41,7 @@ def scenario_of(recording: Recording) -> dict[str, Any]:
     """Return the resolved scenario in the order of its file, which determines addresses; manifests sort by name."""
     scenario = read_scenario(recording)
     if scenario is None:
-        raise LabError(f"the manifest of {recording.folder} has no scenario", hint=REPEATED)
+        raise LabError(f"the manifest of {recording.folder} has no scenario", hint=REPEAT_HINT)
     names: dict[str, list[str]] = {
         "links": list(read_links(recording)),
         "workloads": [workload.name for workload in read_workloads(recording)],

@@ -18,7 +18,7 @@ from mptcplab.metrics.links import LINKS
 from mptcplab.metrics.radios import RADIO_LINKS
 from mptcplab.metrics.rows import ResultRow, Settings, rows_of
 from mptcplab.metrics.stored import WRONG, StoredResults
-from mptcplab.recording.damage import reporting_damage
+from mptcplab.recording.damage import report_damage
 from mptcplab.recording.record import Recording
 from mptcplab.results import frames
 from mptcplab.results.frames import RecordedRun
@@ -199,7 +199,7 @@ class Results:
         return _select_runs(self)
 
     def _read(self, name: str, make: Callable[[Sequence[RecordedRun]], pl.DataFrame]) -> pl.DataFrame:
-        with reporting_damage(f"the {name} in {self.folder} cannot be read", hint=DAMAGED_RESULTS):
+        with report_damage(f"the {name} in {self.folder} cannot be read", hint=DAMAGED_RESULTS):
             return make(self.recorded)
 
 
@@ -275,7 +275,7 @@ def _read_stored(file: Path) -> StoredResults | None:
         document = json.loads(file.read_text())
     except (OSError, ValueError):
         return None
-    with reporting_damage(f"{file} is damaged", hint=DAMAGED_RESULTS):
+    with report_damage(f"{file} is damaged", hint=DAMAGED_RESULTS):
         return StoredResults.from_json(document) if document else None
 
 

@@ -90,7 +90,7 @@ def _destination(network: Network, workload: str) -> tuple[str, int]:
     return target.ip, network.scenario.server_ports[workload]
 
 
-def carried(network: Network, name: str) -> list[str]:
+def carried_workloads(network: Network, name: str) -> list[str]:
     """Return the workloads whose connections the gateway carries, by their routes or by their ``through``."""
     return [workload for workload in _select_workloads(network, name) if not _passes(network, name, workload)]
 
@@ -178,7 +178,7 @@ def check_carried(document: Document, network: Network) -> None:
     for name in scenario.workloads:
         _check_through(document, scenario, name)
     for name, gateway in scenario.gateways.items():
-        workloads = carried(network, name)
+        workloads = carried_workloads(network, name)
         if not workloads and not list_passing(network, name):
             hint = f"add through = \"{name}\" to a workload that starts at '{gateway.entry}'"
             if gateway.catches_all:

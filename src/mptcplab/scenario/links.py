@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ipaddress
 import itertools
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field, SerializerFunctionWrapHandler, create_model, model_serializer, model_validator
@@ -76,6 +77,23 @@ class DirectionSettings(_Keys):
                     hint = f"remove offload, or the {behaviour.name}: it would act on whole aggregates, not on packets"
                     raise conflict(f"cannot be combined with this {behaviour.name}", hint, "offload")
         return self
+
+
+@dataclass(frozen=True)
+class ShapedDirection:
+    """One direction of a link, with the settings that shape it: the scenario's, or those after an event."""
+
+    link: str
+    #: ``forward`` or ``backward``.
+    name: str
+    settings: DirectionSettings
+    #: Events or a trace change the settings while packets pass.
+    changeable: bool = False
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """The names of its link and of itself."""
+        return self.link, self.name
 
 
 class Link(Part):

@@ -11,7 +11,7 @@ from functools import cached_property
 from mptcplab.gateway.base import GatewayBase
 from mptcplab.node.context import NodeContext, WorkloadView
 from mptcplab.node.graph import Graph, Interface, Port
-from mptcplab.scenario.links import Link
+from mptcplab.scenario.links import DIRECTIONS, Link, ShapedDirection
 from mptcplab.scenario.schema import Scenario
 from mptcplab.scenario.wifi import AIR, ROAMING
 from mptcplab.workload.base import WorkloadBase
@@ -87,10 +87,22 @@ class Network(Graph):
         prefix = f"10.{number >> 8}.{number & 255}."
         return ipaddress.ip_interface(f"{prefix}1/24"), ipaddress.ip_interface(f"{prefix}2/24")
 
-    def ends(self, link: str, direction: str) -> tuple[Port, Port]:
-        """Return the ports where a link's ``direction``, "forward" or "backward", begins and ends."""
-        first, second = (self.ports[node, link] for node in self.scenario.links[link].between)
-        return (first, second) if direction == "forward" else (second, first)
+    @cached_property
+    def directions(self) -> dict[tuple[str, str], ShapedDirection]:
+        """Both directions of every link, by their :attr:`~mptcplab.scenario.links.ShapedDirection.key`."""
+        changes = (event for event in self.scenario.events if event.type == "change")
+        changed = {(event.link, name) for event in changes for name in event.directions}
+        directions = (
+            ShapedDirection(link, name, settings, settings.traced is not None or (link, name) in changed)
+            for link, sides in self.scenario.links.items()
+            for name, settings in zip(DIRECTIONS, (sides.forward, sides.backward), strict=True)
+        )
+        return {direction.key: direction for direction in directions}
+
+    def ends(self, direction: ShapedDirection) -> tuple[Port, Port]:
+        """Return the ports where ``direction`` begins and ends."""
+        first, second = (self.ports[node, direction.link] for node in self.scenario.links[direction.link].between)
+        return (first, second) if direction.name == "forward" else (second, first)
 
     def context_of(self, node: str) -> NodeContext:
         """Return the view that ``node`` has of the network."""

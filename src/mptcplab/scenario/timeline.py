@@ -13,7 +13,7 @@ from mptcplab.node.endpoint_list import EndpointList, changed_flags
 from mptcplab.node.words import ADDED, LIMITS
 from mptcplab.scenario.document import Document
 from mptcplab.scenario.events import Event
-from mptcplab.scenario.links import DIRECTIONS, DirectionSettings
+from mptcplab.scenario.links import DirectionSettings
 from mptcplab.scenario.network import Network
 from mptcplab.scenario.place import SWEPT, KeyPath
 from mptcplab.scenario.references import check_known
@@ -38,10 +38,7 @@ class _CheckedLinks:
 def check_events(document: Document, network: Network) -> None:
     """Check all events in order of time. :raises InputError: for the first impossible one."""
     scenario = network.scenario
-    directions = {
-        (name, direction): getattr(link, direction) for name, link in scenario.links.items() for direction in DIRECTIONS
-    }
-    state = _CheckedLinks(directions)
+    state = _CheckedLinks({key: direction.settings for key, direction in network.directions.items()})
     end_ns = _end_ns(scenario)
     numbered = sorted(enumerate(scenario.events), key=lambda pair: int(pair[1].at))
     for index, event in numbered:

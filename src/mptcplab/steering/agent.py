@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The agent beside hostapd: reports the stations of an access point to the daemon, once per period.
 
-A wireless device has stations, with the counters and the signal that nl80211 tells anyone
+A wireless device has stations, with the counters and the signal that nl80211 reports to any program
 (include/uapi/linux/nl80211.h). The addresses of a station come from the kernel's table of neighbours. A device that
 is not wireless counts as one station with the counters of the device: a wired stand-in, without signals.
 """
@@ -49,7 +49,7 @@ _CONTROL, _GET_FAMILY, _FAMILY_ID, _FAMILY_NAME = 16, 3, 1, 2
 
 
 class WirelessDevice:
-    """The stations of a wireless device. :raises RefusedError: if it is none."""
+    """The stations of a wireless device. :raises RefusedError: if the device is not wireless."""
 
     def __init__(self, device: str) -> None:
         self._device, self._netlink = integer_attribute(_IFINDEX, if_nametoindex(device), 4), Netlink(GENERIC)
@@ -146,7 +146,7 @@ class AccessPointAgent:
                 # The server cannot be reached, or a device is away: the next report says more.
                 print(f"steer: {error}", file=sys.stderr, flush=True)
                 self._neighbours = Neighbours()
-            # One that was stopped does not report for every period that it missed.
+            # After a stop, the agent does not make up for the periods that it missed.
             next_ns = max(next_ns + self._config.period_ns, time.monotonic_ns())
             time.sleep(max(0, next_ns - time.monotonic_ns()) / _NS)
 

@@ -63,7 +63,7 @@ def _access_point(name: str, table: ConfigurationTable) -> AccessPointConfig:
         try:
             networks.append(ipaddress.ip_network(text))
         except ValueError as error:
-            raise table.error("networks", f"has {text!r}, no network", 'write for example "10.0.1.0/24"') from error
+            raise table.error("networks", f"has {text!r}, an invalid one", 'write for example "10.0.1.0/24"') from error
     config = AccessPointConfig(
         name,
         table.key(),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The MPTCP connections of this machine, as its sockets are, and the changes of priority that leave one subflow active.
+"""The MPTCP connections of this machine, from its sockets, and the changes of priority that leave one subflow active.
 
 Both directions have a flag of their own: :attr:`SteeredSubflow.is_backup` is what this side asked for, and may change;
 :attr:`SteeredSubflow.is_peers_backup` is what the terminal asked for, which this side cannot take back.
@@ -50,7 +50,7 @@ class SteeredConnection:
         return [subflow for subflow in mine if not subflow.is_peers_backup] or mine
 
     def subflow_to(self, address: str) -> SteeredSubflow | None:
-        """Return the subflow to an address of the terminal; one that the terminal lets carry data comes first."""
+        """Return the subflow to an address of the terminal; one without the terminal's backup flag comes first."""
         fit = [subflow for subflow in self.subflows if subflow.remote[0] == address]
         return min(fit, key=lambda subflow: subflow.is_peers_backup, default=None)
 

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""The daemon's Unix socket: whoever may connect gets its state as one JSON document. Nothing is read from it.
+"""The daemon's Unix socket: a client gets the daemon's state as one JSON document, if its user may have it. The daemon
+reads nothing from clients.
 
-The kernel tells who connects (SO_PEERCRED): root, the daemon's own user, and users of the configuration.
+These users may have it: root, the daemon's own user, and users of the configuration. The kernel says which user
+connects (SO_PEERCRED).
 """
 
 from __future__ import annotations
@@ -32,17 +34,17 @@ class ControlSocket:
         self._path, self._users = path, {0, os.geteuid(), *users}
         with suppress(FileNotFoundError):
             if stat.S_ISSOCK(os.stat(path).st_mode):
-                os.unlink(path)  # left by a daemon which was killed
+                os.unlink(path)  # left by a daemon that was killed
         self._socket = socket(AF_UNIX, SOCK_STREAM)
         self._socket.bind(path)
-        # Everybody may connect, and is asked for credentials: the mode of a socket could not name several users.
+        # Every user may connect, and the kernel gives their credentials: a socket's mode could not name several users.
         os.chmod(path, 0o666)
         self._socket.listen(8)
         self._socket.setblocking(False)
         self.fileno = self._socket.fileno
 
     def answer(self, status: dict[str, Any]) -> None:
-        """Answer one who connects. One who does not read what fits into a buffer is left alone."""
+        """Send ``status`` to the next client, without waiting for it to read; refuse users that may not have it."""
         with suppress(OSError):
             peer, _ = self._socket.accept()
             with peer:
@@ -75,7 +77,7 @@ def read_status(path: str) -> dict[str, Any]:
     if not data:
         raise LabError(f"the daemon at {path} refuses this user", hint="use sudo, or add the user to control_users")
     try:
-        loads: dict[str, Any] = json.loads(data)
+        status: dict[str, Any] = json.loads(data)
     except ValueError as error:
-        raise LabError(f"what answers at {path} is no steering daemon", hint=hint) from error
-    return loads
+        raise LabError(f"what answers at {path} is not a steering daemon", hint=hint) from error
+    return status

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """What the reports of all agents say about a period: received bytes of each access point, and which terminals it hears.
 
-An agent is believed within limits. Its times must grow and be close to this machine's clock; its addresses must be in
-the networks of its access point; its bytes must fit the fastest rate that the access point may have. And what it
-received must not contradict what this machine got through it (:func:`contradicts`).
+The daemon trusts an agent within limits. Its times must grow and be close to this machine's clock; its addresses must
+be in the networks of its access point; its bytes must fit the fastest rate that the access point may have. And the
+bytes that it received must not contradict the packets that this machine received through it (:func:`contradicts`).
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class AccessPointCounters:
         :raises ReportError: if it is old, comes a second time, or is not credible.
         """
         if abs(report.time_ns - clock_ns) > self._tolerance_ns:
-            raise ReportError("is of another time; are both clocks right?")
+            raise ReportError("is from another time; are both clocks right?")
         if self.last is not None and report.time_ns <= self.last.time_ns:
             raise ReportError("is not later than the last one")
         self._check_addresses(report)
@@ -70,12 +70,12 @@ class AccessPointCounters:
                 raise ReportError("has an address outside of the access point's networks")
 
     def _check_rate(self, last: StationReport, report: StationReport) -> None:
-        most = self._config.max_bps * (report.time_ns - last.time_ns) / (8 * _NS)
-        if max(_growths(last.stations, report.stations)) > most:
+        limit = self._config.max_bps * (report.time_ns - last.time_ns) / (8 * _NS)
+        if max(_growths(last.stations, report.stations)) > limit:
             raise ReportError("has more bytes than the access point can carry")
 
     def forget(self) -> None:
-        """Begin anew with the next report."""
+        """Start again with the next report."""
         self._before = None
 
     def period(self) -> Period | None:
@@ -85,13 +85,13 @@ class AccessPointCounters:
         before, self._before, self.is_new = self._before, self.last.stations, False
         if before is None:
             return None
-        found_period = Period(is_wired=self._config.is_wired)
-        found_period.received, found_period.sent = _growths(before, self.last.stations)
+        period = Period(is_wired=self._config.is_wired)
+        period.received, period.sent = _growths(before, self.last.stations)
         for station in self.last.stations.values():
             is_recent = station.heard_ms <= self._max_signal_age_ms
             for address in station.addresses:
-                found_period.rssi_dbm[address] = station.rssi_dbm if is_recent else None
-        return found_period
+                period.rssi_dbm[address] = station.rssi_dbm if is_recent else None
+        return period
 
 
 def _growths(before: Mapping[str, Station], after: Mapping[str, Station]) -> tuple[int, int]:
@@ -102,8 +102,8 @@ def _growths(before: Mapping[str, Station], after: Mapping[str, Station]) -> tup
     """
     pairs = [(before[name], station) for name, station in after.items() if name in before]
     return (
-        sum(_counter_growth(this_station.rx_bytes, two.rx_bytes) for this_station, two in pairs),
-        sum(_counter_growth(this_station.tx_bytes, two.tx_bytes) for this_station, two in pairs),
+        sum(_counter_growth(old.rx_bytes, new.rx_bytes) for old, new in pairs),
+        sum(_counter_growth(old.tx_bytes, new.tx_bytes) for old, new in pairs),
     )
 
 
@@ -112,7 +112,7 @@ def _counter_growth(before: int, after: int) -> int:
 
 
 class Counters:
-    """The access points of all agents. One whose reports have stopped for ``patience_ns`` is left out."""
+    """The access points of all agents. An access point counts as silent after ``patience_ns`` without a report."""
 
     def __init__(
         self,
@@ -151,17 +151,17 @@ class Counters:
 
         Bytes counted while an agent was silent do not belong to a period.
         """
-        found_periods: dict[str, Period] = {}
+        periods: dict[str, Period] = {}
         for name, point in sorted(self.points.items()):
             if self._is_silent(point, now_ns):
                 point.forget()
             elif (period := point.period()) is not None:
-                found_periods[name] = period
-        return found_periods
+                periods[name] = period
+        return periods
 
 
 def contradicts(period: Period, packets: int) -> bool:
-    """Return whether an access point received less than half of what came through it at the least.
+    """Return whether an access point reports less than half of the bytes that must have come through it.
 
     ``packets`` is the number of TCP segments that this machine received from its terminals meanwhile. A counter that
     stands still while terminals acknowledge data is broken; the access point is not empty. The half is for

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The daemon on the server: takes reports, follows MPTCP's events, and decides once per period.
 
-A decision waits for the reports of one round, so that all counters are of one period of their agents, but at most twice
-the period. The connections must have been opened with the userspace path manager (``net.mptcp.pm_type = 1``).
+A decision waits for the reports of one round, so that all counters cover the same period of their agents, but at most
+twice the period. The connections must have been opened with the userspace path manager (``net.mptcp.pm_type = 1``).
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ class Daemon:
             try:
                 self._take_report(datagram)
             except ReportError as error:
-                # Anybody may send a datagram: only the first of a flood is worth a line.
+                # Any host may send datagrams: log the 1st, 2nd, 4th, 8th and so on, in case of a flood.
                 self._refused += 1
                 if self._refused.bit_count() == 1:
                     log("refused", sender=sender[0], why=str(error), count=self._refused)
@@ -125,7 +125,7 @@ class Daemon:
     def _take_report(self, datagram: bytes) -> None:
         key = self._keys.get(sender_of(datagram))
         if key is None:
-            raise ReportError("is of an unknown access point")
+            raise ReportError("is from an unknown access point")
         self._counters.take(verify(key, datagram), time.monotonic_ns(), time.time_ns())
 
     def status(self) -> dict[str, Any]:
@@ -151,9 +151,9 @@ class Daemon:
 
 
 def _bind_socket(address: str, port: int) -> socket:
-    made = socket(AF_INET6 if ":" in address else AF_INET, SOCK_DGRAM | SOCK_CLOEXEC)
-    made.bind((address, port))
-    return made
+    receiver = socket(AF_INET6 if ":" in address else AF_INET, SOCK_DGRAM | SOCK_CLOEXEC)
+    receiver.bind((address, port))
+    return receiver
 
 
 def _stop_descriptor() -> int:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-def log(event: str, **described: Any) -> None:
+def log(event: str, **values: Any) -> None:
     """Write one line. ``t_ns`` is the monotonic clock, ``time`` the time of day, in s since 1970."""
-    line = {"t_ns": time.monotonic_ns(), "time": round(time.time(), 6), "event": event, **described}
+    line = {"t_ns": time.monotonic_ns(), "time": round(time.time(), 6), "event": event, **values}
     print(json.dumps(line, separators=(",", ":")), flush=True)

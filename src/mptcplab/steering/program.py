@@ -17,7 +17,7 @@ def run_daemon(source: str) -> None:
     """Steer as a configuration says. :raises LabError: if that is wrong, or this machine lacks something."""
     from mptcplab.steering.configuration import daemon_config  # late: each side loads only what it needs
     from mptcplab.steering.daemon import Daemon
-    from mptcplab.steering.machine import check_path_manager
+    from mptcplab.steering.kernel_link import check_path_manager
 
     config = daemon_config(source)
     check_path_manager()

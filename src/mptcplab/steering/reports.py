@@ -84,10 +84,10 @@ def sign(name: str, key: bytes, body: bytes) -> bytes:
 
 
 def sender_of(datagram: bytes) -> str:
-    """Return the access point that a datagram claims to be of. :raises ReportError: if it has none."""
+    """Return the access point that a datagram claims to be of. :raises ReportError: if it is not a report."""
     start = len(_MAGIC) + 1
     if not datagram.startswith(_MAGIC) or len(datagram) < start:
-        raise ReportError("is no report of this version")
+        raise ReportError("is not a report of this version")
     written = datagram[start : start + datagram[start - 1]]
     if len(datagram) < start + len(written) + _SEAL_BYTES or len(written) != datagram[start - 1]:
         raise ReportError("is too short")
@@ -98,7 +98,7 @@ def sender_of(datagram: bytes) -> str:
 
 
 def verify(key: bytes, datagram: bytes) -> StationReport:
-    """Return the report in a datagram. :raises ReportError: if it is none, or not sealed with this key."""
+    """Return the report in a datagram. :raises ReportError: if it is not a report that was sealed with this key."""
     name = sender_of(datagram)
     start = len(_MAGIC) + 1 + len(name)
     head, seal, body = datagram[:start], datagram[start : start + _SEAL_BYTES], datagram[start + _SEAL_BYTES :]
@@ -115,18 +115,18 @@ def verify(key: bytes, datagram: bytes) -> StationReport:
     return StationReport(
         name,
         _count(given, "time_ns"),
-        {_name(this_key): _station(described) for this_key, described in stations.items()},
+        {_name(mac): _station(entry) for mac, entry in stations.items()},
     )
 
 
 def _station(given: Any) -> Station:
-    described = _table(given, "station", ("addresses", "rx_bytes", "tx_bytes", "rssi_dbm", "heard_ms"))
-    addresses, rssi = described["addresses"], described["rssi_dbm"]
+    entry = _table(given, "station", ("addresses", "rx_bytes", "tx_bytes", "rssi_dbm", "heard_ms"))
+    addresses, rssi = entry["addresses"], entry["rssi_dbm"]
     if not isinstance(addresses, list) or len(addresses) > _MAX_ADDRESSES:
         raise ReportError("has no list of addresses")
     if rssi is not None and (type(rssi) is not int or rssi not in _RSSI_DBM):
         raise ReportError("has an impossible RSSI")
-    rx_bytes, tx_bytes, heard_ms = (_count(described, key) for key in ("rx_bytes", "tx_bytes", "heard_ms"))
+    rx_bytes, tx_bytes, heard_ms = (_count(entry, key) for key in ("rx_bytes", "tx_bytes", "heard_ms"))
     return Station([_address(address) for address in addresses], rx_bytes, tx_bytes, rssi, heard_ms)
 
 
@@ -139,7 +139,7 @@ def _table(given: Any, name: str, keys: tuple[str, ...]) -> dict[str, Any]:
 
 def _name(given: str) -> str:
     if not 0 < len(given) <= MAX_NAME or not given.isprintable() or not given.isascii():
-        raise ReportError("has a name that is none")
+        raise ReportError("has an invalid name")
     return given
 
 
@@ -152,9 +152,9 @@ def _count(given: dict[str, Any], key: str) -> int:
 
 def _address(given: Any) -> str:
     if not isinstance(given, str):
-        raise ReportError("has an address that is none")
+        raise ReportError("has an invalid address")
     try:
         inet_pton(AF_INET6 if ":" in given else AF_INET, given)
     except (OSError, ValueError) as error:
-        raise ReportError("has an address that is none") from error
+        raise ReportError("has an invalid address") from error
     return given

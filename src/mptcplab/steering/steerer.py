@@ -12,11 +12,10 @@ from mptcplab.steering.counters import contradicts, drop_conflicts
 from mptcplab.steering.decision_log import log
 from mptcplab.steering.policy import State
 from mptcplab.steering.terminals import peers_of
-from mptcplab.steering.verification import Check
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from typing import Any
 
     from mptcplab.guest.mptcp_pm import End
@@ -27,6 +26,13 @@ if TYPE_CHECKING:
     from mptcplab.steering.policy import Terminal
     from mptcplab.steering.terminals import Peer
 
+    Sent = Mapping[tuple[object, ...], tuple[str, int]]
+
+#: Bytes in a period below which a terminal's share says nothing.
+_MIN_BYTES = 30_000
+#: The first period has what was queued for the old subflow before the move.
+_MAX_PERIODS = 2
+
 
 class Steerer:
     """The terminals of this machine."""
@@ -36,7 +42,7 @@ class Steerer:
         #: The active subflow of each connection.
         self._kept: dict[int, tuple[End, End]] = {}
         self._checks: dict[str, Check] = {}
-        #: Until when a terminal is not moved to an access point over which it got nothing.
+        #: The instant until which a terminal is not moved to an access point over which it received nothing.
         self._blocked: dict[tuple[str, str], int] = {}
         self._packets: dict[tuple[object, ...], int] = {}
         self.switches = self.decisions = 0
@@ -51,12 +57,12 @@ class Steerer:
         self._settle(connections)
 
     def _settle(self, connections: Iterable[SteeredConnection]) -> None:
-        """The one that was active before, if it is there; else the first active one, else the first of all."""
+        """Keep the subflow that was active before, if it still exists; else the first active one; else the first."""
         kept: dict[int, tuple[End, End]] = {}
         for connection in connections:
             before = self._kept.get(connection.token)
             fit = sorted(connection.active, key=lambda subflow: subflow.ends != before)
-            # If one cannot become active, since it has just ended, another one can.
+            # A subflow that has just ended cannot become active: try the next one.
             for keep in fit or sorted(connection.subflows, key=lambda subflow: subflow.is_peers_backup):
                 if not self._change(connection, keep):
                     kept[connection.token] = keep.ends
@@ -122,7 +128,7 @@ class Steerer:
         return [name for terminal, name in self._blocked if terminal == peer.name]
 
     def _move(self, peer: Peer, terminal: Terminal, to: str, *, why: str = "policy") -> None:
-        """Move a terminal with all its connections, unless its signal there is too weak: whatever the policy says."""
+        """Move a terminal with all its connections, unless its signal there is too weak: the policy may not know."""
         if not terminal.hears_one_of(to, self._config.floor_dbm):
             log("kept", terminal=peer.name, to=to, rssi_dbm=terminal.rssi_dbm.get(to))
             return
@@ -163,7 +169,7 @@ class Steerer:
         return error if keep.is_backup else 0
 
     def _check_moves(self, peers: list[Peer], now_ns: int) -> None:
-        """Log where the traffic of moved terminals went; take back moves after which nothing went."""
+        """Log where the traffic of moved terminals went; undo moves after which no traffic went."""
         for peer in peers:
             check = self._checks.get(peer.name)
             verdict = check.verdict(peer.sent_bytes()) if check is not None else None
@@ -190,3 +196,30 @@ class Steerer:
                 if subflow is not None and peer.place_of(connection) not in (None, terminal.active):
                     error = self._change(connection, subflow)
                     log("follow", terminal=peer.name, to=terminal.active, token=connection.token, error=error)
+
+
+class Check:
+    """A move whose effect is not known yet. ``address`` is the terminal's at the new access point."""
+
+    def __init__(self, source: str, to: str, address: str, sent: Sent) -> None:
+        self.source, self.to, self._address, self._sent = source, to, address, sent
+        self.share: float | None = None
+        self._periods = 0
+
+    def verdict(self, sent: Sent) -> str | None:
+        """Return ``moved``, ``stuck`` or ``idle`` after another period; None if it takes a further one to tell.
+
+        ``share`` then has the part of the period's bytes that went over the new access point, None if there were none.
+        """
+        grown = {
+            key: (address, bytes_ - self._sent[key][1]) for key, (address, bytes_) in sent.items() if key in self._sent
+        }
+        there = sum(count for address, count in grown.values() if address == self._address)
+        total = sum(count for _, count in grown.values())
+        self._sent, self._periods = sent, self._periods + 1
+        self.share = there / total if total > 0 else None
+        if self.share is not None and total >= _MIN_BYTES and 2 * there >= total:
+            return "moved"
+        if self._periods < _MAX_PERIODS:
+            return None
+        return "idle" if total < _MIN_BYTES else "stuck"

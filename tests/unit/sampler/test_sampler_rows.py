@@ -24,7 +24,7 @@ from tests.unit.sampler.parts import (
     message,
 )
 
-from mptcplab.guest.netlink import attribute, integer_attribute, nested
+from mptcplab.guest.netlink import attribute, integer_attribute, nested_attribute
 
 #: ESTABLISHED, FIN_WAIT1, FIN_WAIT2, CLOSE_WAIT, LAST_ACK, CLOSING
 STATES = (1, 4, 5, 8, 9, 11)
@@ -52,8 +52,8 @@ def ulps(draw: st.DrawFn) -> bytes:
     chosen = draw(st.lists(st.sampled_from(sorted(fields)), unique=True))
     parts = [integer_attribute(kind, draw(st.integers(0, 256 ** fields[kind] - 1)), fields[kind]) for kind in chosen]
     name = draw(st.booleans())
-    subflow = nested(3, *parts) if draw(st.booleans()) else attribute(2, b"")
-    return nested(19, *([attribute(1, b"mptcp\0")] if name else []), subflow)
+    subflow = nested_attribute(3, *parts) if draw(st.booleans()) else attribute(2, b"")
+    return nested_attribute(19, *([attribute(1, b"mptcp\0")] if name else []), subflow)
 
 
 @st.composite
@@ -123,7 +123,7 @@ def test_thousands_of_sockets_are_sampled(sampler: Parts) -> None:
 def test_queues_are_those_of_tc(sampler: Parts, numbers: list[tuple[int, int, int]], time_ns: int) -> None:
     places = [f'"node": "r", "device": "link{at}", "link": "link{at}"' for at in range(len(numbers))]
     counters = [attribute(3, struct.pack("=IIIII", *one, 0, 0)) for one in numbers]
-    found = [bytes(20) + attribute(1, b"tbf\0") + nested(7, attribute(1, b"x"), one) for one in counters]
+    found = [bytes(20) + attribute(1, b"tbf\0") + nested_attribute(7, attribute(1, b"x"), one) for one in counters]
     packets = [message(36, body) for body in found]
     with Answers(*(packets[at : at + AT_ONCE] for at in range(0, len(packets), AT_ONCE))) as answers:
         assert sampler.queues(answers.fd, places, time_ns) == expected_queues(found, places, time_ns)
@@ -146,7 +146,7 @@ def watched(draw: st.DrawFn) -> bytes:
     congestion = draw(st.lists(st.sampled_from(["cubic", "bbr", "lia"]), max_size=1))
     token = draw(st.lists(TOKENS, max_size=1))
     parts = [attribute(4, f"{name}\0".encode()) for name in congestion]
-    parts += [nested(19, nested(3, integer_attribute(2, one, 4))) for one in token]
+    parts += [nested_attribute(19, nested_attribute(3, integer_attribute(2, one, 4))) for one in token]
     return head + b"".join(parts)
 
 

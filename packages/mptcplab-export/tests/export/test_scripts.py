@@ -61,7 +61,7 @@ def _links_of(network: Network) -> Iterator[Command]:
     for node in network.nodes:
         yield Command(node, ("ip", "link", "set", "dev", "lo", "up"))
         yield from links.offload_commands(network, node)
-    yield from links.shaping_commands(network, events.changing(network))
+    yield from links.shaping_commands(network)
     yield from events.hook_commands(network)
 
 

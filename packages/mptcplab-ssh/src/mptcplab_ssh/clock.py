@@ -50,7 +50,7 @@ class Clock:
     def offsets(self) -> list[Offset]:
         """Return the difference at each moment with questions, in order."""
         moments: list[list[Answer]] = []
-        for answer in sorted(self.answers, key=lambda this_answer: this_answer.asked_ns):
+        for answer in sorted(self.answers, key=lambda answer: answer.asked_ns):
             if moments and answer.heard_ns - moments[-1][0].asked_ns <= _MOMENT_NS:
                 moments[-1].append(answer)
             else:
@@ -70,7 +70,7 @@ def _offset(answers: Sequence[Answer]) -> Offset:
         low, high = best.there_ns - best.heard_ns, best.there_ns - best.asked_ns
     middle = (low + high) // 2
     return Offset(
-        sum(this_answer.asked_ns + this_answer.heard_ns for this_answer in answers) // (2 * len(answers)),
+        sum(answer.asked_ns + answer.heard_ns for answer in answers) // (2 * len(answers)),
         middle,
         high - middle,
     )

@@ -41,7 +41,7 @@ def write_results(
             program = file.rpartition(".")[0]
             if program == SAMPLER:
                 if file.endswith(".out"):
-                    shift = agent.found.clock_shift_ns
+                    shift = agent.survey.clock_shift_ns
                     samples = parse_samples(data.decode(errors="replace"), node=agent.node, queues=agent.fitted.queues)
                     _move_samples(samples, here, shift, zero_ns)
                 continue
@@ -136,9 +136,9 @@ def write_machines(folder: Path, agents: Iterable[MachineAgent]) -> None:
     (folder / "machine.json").write_text(json.dumps({**unknown, "clocks": clocks}, sort_keys=True))
 
 
-def write_events(folder: Path, happened: Sequence[Mapping[str, Any]]) -> None:
+def write_events(folder: Path, executed: Sequence[Mapping[str, Any]]) -> None:
     """Write the events that were carried out."""
-    _write_lines(folder / "events.jsonl", happened)
+    _write_lines(folder / "events.jsonl", executed)
 
 
 def _write_lines(file: Path, rows: Sequence[Mapping[str, Any]]) -> None:

@@ -28,7 +28,7 @@ from mptcplab_ssh.collect import write_events, write_machines, write_results
 from mptcplab_ssh.connection import AGAIN, SshConnection
 from mptcplab_ssh.fitting import Fitted, fit, link_ends
 from mptcplab_ssh.inventory import MachineInventory, load_inventory
-from mptcplab_ssh.machine import BASE, MachineAgent, Survey, check_machine, clean, survey
+from mptcplab_ssh.machine import BASE, MachineAgent, Survey, check_machine, clean, survey_machine
 from mptcplab_ssh.needs import trials_of, try_needs
 from mptcplab_ssh.scripts import files_of
 from mptcplab_ssh.timeline import Fleet, RemoteTimeline
@@ -47,7 +47,7 @@ class SshEngine:
     _turn: threading.Lock = field(default_factory=threading.Lock)
     #: What machines were asked for and have: other points of a sweep need the same.
     _checked: list[Any] = field(default_factory=list)
-    _found: dict[str, Survey] = field(default_factory=dict)
+    _surveys: dict[str, Survey] = field(default_factory=dict)
 
     @property
     def _lease_seconds(self) -> int:
@@ -56,14 +56,12 @@ class SshEngine:
     @property
     def kernel_facts(self) -> dict[str, Any]:
         """See :class:`mptcplab.engine.protocol.Engine`: the kernels of all machines that plans were checked for."""
-        facts = dict(sorted(self._found.items()))
-        hertz = {this_survey.hertz for this_survey in facts.values()}
+        facts = dict(sorted(self._surveys.items()))
+        hertz = {survey.hertz for survey in facts.values()}
         machines = {name: self.inventory.nodes[name].model_dump_json() for name in facts}
-        key = hashlib.sha256(
-            repr((machines, [this_survey.system[:4] for this_survey in facts.values()], _code())).encode()
-        )
+        key = hashlib.sha256(repr((machines, [survey.system[:4] for survey in facts.values()], _code())).encode())
         return {
-            "release": ", ".join(sorted({this_survey.release for this_survey in facts.values()})),
+            "release": ", ".join(sorted({survey.release for survey in facts.values()})),
             "key": key.hexdigest(),
             "config_sha256": "",
             "hz": hertz.pop() if len(hertz) == 1 else None,
@@ -71,11 +69,11 @@ class SshEngine:
             "nodes": {
                 name: {
                     "host": self.inventory.nodes[name].host,
-                    "release": this_survey.release,
-                    "machine": this_survey.architecture,
-                    "clock_source": this_survey.sections["clocksource"].strip(),
+                    "release": survey.release,
+                    "machine": survey.architecture,
+                    "clock_source": survey.sections["clocksource"].strip(),
                 }
-                for name, this_survey in facts.items()
+                for name, survey in facts.items()
             },
         }
 
@@ -101,8 +99,8 @@ class SshEngine:
 
             def check_one(fitting: Fitted) -> None:
                 connection = connections[fitting.node]
-                found_survey = self._found[fitting.node] = _survey(connection, fitting, self._lease_seconds)
-                try_needs(connection, found_survey.release, trials[fitting.node])
+                survey = self._surveys[fitting.node] = _checked_survey(connection, fitting, self._lease_seconds)
+                try_needs(connection, survey.release, trials[fitting.node])
 
             _call_each(new, check_one)
         self._checked.extend((fitting.uses, fitting.interfaces, trials[fitting.node]) for fitting in new)
@@ -115,11 +113,11 @@ class SshEngine:
         with self._turn, self._connect(list(parts), fleet.check_stop) as connections:
             started = time.monotonic()
             surveys = _call_each(
-                connections.values(), lambda entry: _survey(entry, parts[entry.node], self._lease_seconds)
+                connections.values(), lambda entry: _checked_survey(entry, parts[entry.node], self._lease_seconds)
             )
             fleet.agents = [
-                MachineAgent(connection, parts[node], this_survey, self._lease_seconds)
-                for (node, connection), this_survey in zip(connections.items(), surveys, strict=True)
+                MachineAgent(connection, parts[node], survey, self._lease_seconds)
+                for (node, connection), survey in zip(connections.items(), surveys, strict=True)
             ]
             run = _RemoteRun(plan, fleet, folder)
             with _put_back(fleet.agents, folder):
@@ -135,26 +133,24 @@ def _code() -> str:
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
 
 
-def _survey(connection: SshConnection, fitted: Fitted, lease_seconds: int) -> Survey:
+def _checked_survey(connection: SshConnection, fitted: Fitted, lease_seconds: int) -> Survey:
     """Return a machine's facts, checked for its part of a plan."""
     flow = fitted.machine.flow
     names = dict.fromkeys((*BASE, "ss", "ping", *fitted.uses, *([flow] if flow else [])))
-    found_survey = survey(connection, list(names))
-    if found_survey.sections["runs"].split():
-        clean(connection, found_survey, lease_seconds)
-        found_survey = survey(connection, list(names))
-    check_machine(connection.place, fitted, found_survey, copied=[FLOW])
-    if FLOW in fitted.uses and flow is None and found_survey.architecture != os.uname().machine:
-        message = (
-            f"{connection.place} is a {found_survey.architecture} machine, which cannot run this machine's programs"
-        )
+    survey = survey_machine(connection, list(names))
+    if survey.sections["runs"].split():
+        clean(connection, survey, lease_seconds)
+        survey = survey_machine(connection, list(names))
+    check_machine(connection.place, fitted, survey, copied=[FLOW])
+    if FLOW in fitted.uses and flow is None and survey.architecture != os.uname().machine:
+        message = f"{connection.place} is a {survey.architecture} machine, which cannot run this machine's programs"
         hint = f'build tools/flow for it, and write flow = "/path/there" in [nodes.{connection.node}]'
         raise MissingError(message, hint=hint)
-    if flow is not None and flow not in found_survey.programs:
+    if flow is not None and flow not in survey.programs:
         raise InputError(
             f"the machine {connection.place} has no program {flow}", hint=f"see flow in [nodes.{connection.node}]"
         )
-    return found_survey
+    return survey
 
 
 def _call_each(items: Any, function: Callable[[Any], _T]) -> list[_T]:
@@ -264,7 +260,7 @@ class _RemoteRun:
         self.records = self._timeline.records()
         datases = {agent.node: agent.collect() for agent in self._fleet.agents}
         write_results(self._folder, self._fleet.agents, datases, zero_ns=self.zero_ns, timed=timed)
-        write_events(self._folder, self._timeline.happened)
+        write_events(self._folder, self._timeline.executed)
         write_machines(self._folder, self._fleet.agents)
 
 

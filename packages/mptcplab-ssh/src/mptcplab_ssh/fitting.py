@@ -152,10 +152,10 @@ def _fit_node(
 ) -> Fitted:
     machine = inventory.nodes[node]
     interfaces = {wire.link: machine.interfaces[wire.link] for wire in wires}
-    own_commands = [command for command in plan.setup if command.node == node]
+    setup = [command for command in plan.setup if command.node == node]
     events = [command for event in plan.events for command in event.commands if command.node == node]
-    ends = _shaping_ends([*own_commands, *events], interfaces)
-    for command in (*own_commands, *events):
+    ends = _shaping_ends([*setup, *events], interfaces)
+    for command in (*setup, *events):
         _check_shape(command, node, interfaces, ends)
     sized = [Command(node, ("ip", "link", "set", "dev", wire.link, "mtu", wire.mtu)) for wire in wires]
     shapes = any(interface.shape for interface in interfaces.values())
@@ -166,7 +166,7 @@ def _fit_node(
         (
             *sized,
             *(tables if shapes else ()),
-            *(command for command in own_commands if not _keeps_offloads(command, interfaces)),
+            *(command for command in setup if not _keeps_offloads(command, interfaces)),
         ),
         tuple(events),
         tuple(_log_delays(program) for program in plan.programs if program.node == node),

@@ -16,7 +16,7 @@ r() { "$@" 2>>errors || echo "failed: $*" >>errors; }
 # A route may be there already: the kernel adds some with an address.
 a() { "$@" 2>route.errors || grep -q 'File exists' route.errors || { cat route.errors; echo "failed: $*"; } >>errors; }
 # Most settings and features are what they were, and starting a program for each takes a small router many seconds. So
-# only those that differ are set, twice, since one may change another.
+# this sets only the ones with another value, twice, since one setting may change another.
 settings() { # DEVICE; on standard input PATH:VALUE
 	cat >wanted
 	for pass in 1 2; do

@@ -74,7 +74,7 @@ class Survey:
         return 0
 
 
-def survey(connection: SshConnection, programs: Sequence[str]) -> Survey:
+def survey_machine(connection: SshConnection, programs: Sequence[str]) -> Survey:
     """Ask a machine what it is and has. :raises LabError: if it does not answer."""
     devices = " ".join(interface.device for interface in connection.machine.interfaces.values())
     head = f"INTERFACES='{devices}'\nPROGRAMS='{' '.join(programs)}'\nRUNS={scripts.ROOT}\n"
@@ -88,16 +88,16 @@ def survey(connection: SshConnection, programs: Sequence[str]) -> Survey:
     return Survey(sections)
 
 
-def clean(connection: SshConnection, found_survey: Survey, lease_seconds: int) -> None:
+def clean(connection: SshConnection, survey: Survey, lease_seconds: int) -> None:
     """End the runs on a machine that are over, as those whose command was killed.
 
     :raises LabError: if another run uses the machine, or if it cannot be put back.
     """
-    names = found_survey.sections["runs"].split()
+    names = survey.sections["runs"].split()
     script = scripts.cleaning_script(names, lease_seconds)
     for line in connection.run(script, seconds=lease_seconds + 120.0).decode(errors="replace").splitlines():
         word, name, rest = (*line.split(maxsplit=2), "", "")[:3]
-        if word == "busy" and _overlaps(connection, found_survey, name):
+        if word == "busy" and _overlaps(connection, survey, name):
             message = f"{connection.place} is used by another run, of {rest}"
             raise LabError(message, hint="wait for its end")
         if word == "stuck":
@@ -105,24 +105,24 @@ def clean(connection: SshConnection, found_survey: Survey, lease_seconds: int) -
             raise LabError(message, hint=f"see {scripts.folder_of(name)} there; remove it when that is repaired")
 
 
-def _overlaps(connection: SshConnection, found_survey: Survey, name: str) -> bool:
+def _overlaps(connection: SshConnection, survey: Survey, name: str) -> bool:
     """Return whether another run's node ``name`` is ours, or may have taken one of our interfaces."""
     devices = {interface.device for interface in connection.machine.interfaces.values()}
-    return name == connection.node or not devices <= set(found_survey.sections["present"].split())
+    return name == connection.node or not devices <= set(survey.sections["present"].split())
 
 
-def check_machine(place: str, fitted: Fitted, found_survey: Survey, *, copied: Sequence[str] = ()) -> None:
+def check_machine(place: str, fitted: Fitted, survey: Survey, *, copied: Sequence[str] = ()) -> None:
     """Check that a machine has what its part of a plan needs, and that its interfaces may be taken.
 
     ``copied`` are the programs that we bring.
     :raises MissingError: naming all that it lacks. :raises InputError: naming an interface that cannot be taken.
     """
-    if found_survey.system[0] != "Linux":
-        raise InputError(f"{place} runs {found_survey.system[0]}, not Linux", hint="use a machine with Linux")
-    if found_survey.system[4] != "0":
+    if survey.system[0] != "Linux":
+        raise InputError(f"{place} runs {survey.system[0]}, not Linux", hint="use a machine with Linux")
+    if survey.system[4] != "0":
         raise InputError(f"we are not root on {place}", hint=f'write host = "root@{fitted.machine.host}"')
     needed = dict.fromkeys((*BASE, *fitted.uses, *(["ss"] if fitted.is_sampled or fitted.is_watched else [])))
-    missing = [name for name in needed if name not in found_survey.programs and name not in copied]
+    missing = [name for name in needed if name not in survey.programs and name not in copied]
     if missing:
         debian = " ".join(dict.fromkeys(_DEBIAN.get(name, name) for name in missing))
         openwrt = " ".join(dict.fromkeys(_OPENWRT.get(name, name) for name in missing))
@@ -130,17 +130,15 @@ def check_machine(place: str, fitted: Fitted, found_survey: Survey, *, copied: S
             f"the machine {place} has no {', '.join(missing)}",
             hint=f"there: apt-get install {debian}; OpenWrt: opkg install {openwrt}",
         )
-    if not found_survey.sections["clock"]:
+    if not survey.sections["clock"]:
         raise MissingError(
             f"the machine {place} has no /proc/timer_list, which has its clock", hint="use another kernel there"
         )
     for link, interface in fitted.interfaces.items():
-        if interface.device not in found_survey.sections["present"].split():
+        if interface.device not in survey.sections["present"].split():
             hint = f"the inventory names it as the end of {link}; `ip link` there lists its interfaces"
             raise InputError(f"the machine {place} has no interface {interface.device}", hint=hint)
-        check_movable(
-            interface.device, found_survey.sections, user=f"{interface.device} of {place}", way=found_survey.way
-        )
+        check_movable(interface.device, survey.sections, user=f"{interface.device} of {place}", way=survey.way)
 
 
 @dataclass
@@ -154,7 +152,7 @@ class MachineAgent:
 
     connection: SshConnection
     fitted: Fitted
-    found: Survey
+    survey: Survey
     lease_seconds: int
     clock: Clock = field(default_factory=Clock)
     began: dict[str, int] = field(default_factory=dict)
@@ -210,7 +208,7 @@ class MachineAgent:
 
     def hardware_address_of(self, link: str) -> str | None:
         """Return the link-layer address of the node's end of ``link``; None if it has none that others ask for."""
-        (address,) = json.loads(self.found.sections[f"address {self.fitted.interfaces[link].device}"])[-1:]
+        (address,) = json.loads(self.survey.sections[f"address {self.fitted.interfaces[link].device}"])[-1:]
         return str(address["address"]) if address.get("link_type") == "ether" else None
 
     @property
@@ -245,7 +243,7 @@ class MachineAgent:
         self.is_lost |= self._lines.is_over
 
     def _take(self, word: str, words: list[str], clock: int) -> None:
-        there_ns = clock + self.found.clock_shift_ns
+        there_ns = clock + self.survey.clock_shift_ns
         if word == "clock" and words[0] in self._asked:
             self.clock.add(Answer(self._asked.pop(words[0]), time.monotonic_ns(), there_ns))
         elif word == "began":
@@ -293,6 +291,6 @@ class MachineAgent:
         """Return the lines that put back each interface, by number. :raises InputError: if that is not possible."""
         devices = [interface.device for interface in self.fitted.interfaces.values()]
         return {
-            number: parse_saved(device, self.found.sections).commands()
+            number: parse_saved(device, self.survey.sections).commands()
             for number, device in enumerate(devices, start=1)
         }

@@ -95,12 +95,12 @@ class Saved:
             ]
 
     def _routes(self) -> Iterator[list[str]]:
-        own_texts = {str(entry["local"]) for entry in self.address.get("addr_info", ()) if entry}
+        addresses = {str(entry["local"]) for entry in self.address.get("addr_info", ()) if entry}
         routes = []
         for route in self.routes:
             through = [str(hop.get("dev")) for hop in route.get("nexthops", ())]
             # The kernel also removes another interface's routes whose source was this one's address.
-            if self.device not in (route.get("dev"), *through) and route.get("prefsrc") not in own_texts:
+            if self.device not in (route.get("dev"), *through) and route.get("prefsrc") not in addresses:
                 continue
             if route.get("protocol") in _AUTOMATIC:
                 continue

@@ -131,7 +131,7 @@ class Fleet:
         asked = [
             (self.agent_of(node), link, self.agent_of(other), address) for link, (node, other, address) in ends.items()
         ]
-        asked = [pair for pair in asked if "ping" in pair[0].found.programs and pair[2].hardware_address_of(pair[1])]
+        asked = [pair for pair in asked if "ping" in pair[0].survey.programs and pair[2].hardware_address_of(pair[1])]
         while asked:
             for agent, link, _, address in asked:
                 agent.reached.pop(link, None)
@@ -184,7 +184,7 @@ class RemoteTimeline:
         self._stopped: set[str] = set()
         self._started: list[str] = []
         self._ended_at: dict[str, int] = {}
-        self.happened: list[dict[str, Any]] = []
+        self.executed: list[dict[str, Any]] = []
         self.zero_ns = 0
 
     def run(self) -> None:
@@ -226,7 +226,7 @@ class RemoteTimeline:
     def _run_clients(self) -> None:
         waiting = sorted(
             (program for program in self._plan.programs if program.role == "client"),
-            key=lambda this_program: this_program.start_ns,
+            key=lambda program: program.start_ns,
         )
         clients = {program.name: program for program in waiting}
         while waiting or not all(name in self._ended_programs() for name in clients):
@@ -241,9 +241,7 @@ class RemoteTimeline:
                 if self._elapsed_ns() >= program.deadline_ns:
                     seconds = (program.deadline_ns - program.start_ns) / _SECOND
                     raise LabError(f"{program.name} did not end within its timeout of {seconds:g} s", hint=PLAN_HINT)
-            instants = [program.deadline_ns for program in running] + [
-                this_program.start_ns for this_program in waiting[:1]
-            ]
+            instants = [program.deadline_ns for program in running] + [program.start_ns for program in waiting[:1]]
             instants += [self._due[0][0]] if self._due else []
             self._fleet.pump(self.zero_ns + min(instants, default=self._elapsed_ns()))
             self._check()
@@ -257,7 +255,7 @@ class RemoteTimeline:
             for node, name in self._events[number]:
                 self._fleet.agent_of(node).order("do", name)
             described = {key: getattr(event, key) for key in ("kind", "link", "direction", "value")}
-            self.happened.append({"instant_ns": at_ns, **described})
+            self.executed.append({"instant_ns": at_ns, **described})
 
     def _check_events(self) -> None:
         """:raises LabError: if an event's command has failed."""

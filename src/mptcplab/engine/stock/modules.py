@@ -275,7 +275,7 @@ def _objects(plan: Plan, kernel: StockKernel, tree: ModuleTree) -> Iterator[tupl
     for name in _with_ebpf_program(plan, tree):
         yield f"{name}{_SUFFIX}", object_file(name).read_bytes()
     for program in compile_user_programs(plan.bpf, kernel):
-        yield f"{start.OWN}{program.file}", program.content
+        yield f"{start.USER_PREFIX}{program.file}", program.content
 
 
 def check_loaded(folder: Path, kernel: StockKernel) -> None:
@@ -288,6 +288,6 @@ def check_loaded(folder: Path, kernel: StockKernel) -> None:
     shown = verifier_lines(log)
     what = reason_of(log) or (shown[-1] if shown else "its loader gives no reason")
     lines = "\n".join(f"  {line}" for line in shown)
-    file = name.removeprefix(start.OWN)
+    file = name.removeprefix(start.USER_PREFIX)
     kind = LabError if file == name else InputError
     raise kind(f"the kernel {kernel.release} does not load '{file}': {what}", hint=f"bpftool reports:\n{lines}")

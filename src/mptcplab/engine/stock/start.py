@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Process 1 of a stock machine: mounts, modules, random numbers; then it is the lab kernel's guest.
+"""Process 1 of a stock machine: sets up mounts, modules and random numbers, and becomes the guest of lab kernels.
 
-It runs inside the machine with only the standard library. The guest (:mod:`mptcplab.guest.init`) meets its machine in
-two places, which are replaced here: its mounts, because there is no file system of the host, and its end, because the
-results have to leave the machine.
+It runs inside the machine with only the standard library. The guest (:mod:`mptcplab.guest.init`) depends on its
+machine in two places, which this module replaces: its mounts, because there is no file system of the host, and its end,
+because the results have to leave the machine.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ import sys
 
 from mptcplab.guest import init, instants, system
 
-#: The folder of this package in the machine, wherever it is outside: the CPU takes its time for each byte of a path.
+#: The folder of this package in the machine, wherever it is outside: a run's times depend on the length of a path.
 PACKAGE = "/usr/lib/mptcplab"
 #: Modules in the order in which they are loaded, and the folder with them.
 MODULES, ORDER = "/modules", "/modules/order"
 #: eBPF programs of congestion controls, and a file with the path of the program that loads them.
 CONTROLS, LOADER = "/controls", "/controls/loader"
-#: The prefix of the user's own programs there, and the result with what the loader says of one that it refuses.
-OWN, REFUSED = "own-", "refused.txt"
-_CONTROL_NAMES, _ALLOWED = (f"/proc/sys/net/ipv4/tcp_{word}_congestion_control" for word in ("available", "allowed"))
+#: The prefix of the user's programs there, and the result that has the loader's message about a refused program.
+USER_PREFIX, REFUSED = "own-", "refused.txt"
+_AVAILABLE, _ALLOWED = (f"/proc/sys/net/ipv4/tcp_{word}_congestion_control" for word in ("available", "allowed"))
 #: The prefix of a message on the console by process 1, as in the lab kernel.
 _PREFIX = "mptcplab: "
 _FINIT_MODULE = 313  # arch/x86/entry/syscalls/syscall_64.tbl
@@ -47,10 +47,10 @@ def main(secret: bytes, limit_s: int) -> None:
     All random numbers follow from ``secret``. After ``limit_s`` seconds since boot the run is ended without results.
     """
     try:
-        _mounts()
-        _limit(limit_s)
+        _set_up_mounts()
+        _start_watchdog(limit_s)
         _load_modules()
-        _load_controls()
+        _load_congestion_controls()
         _seed_random_numbers(secret)
     except OSError as error:
         print(f"{_PREFIX}the machine cannot be set up: {error}", file=sys.stderr, flush=True)
@@ -63,7 +63,7 @@ def main(secret: bytes, limit_s: int) -> None:
         _exit()
         power_off()
 
-    system.set_up_mounts = _already_mounted
+    system.set_up_mounts = _keep_mounts
     system.power_off = end
     init.main(system.LAB, [])
 
@@ -78,12 +78,12 @@ def _exit() -> None:
         ports.write(b"\0")
 
 
-def _already_mounted(results: str, exposed: list[str]) -> None:
+def _keep_mounts(results: str, exposed: list[str]) -> None:
     """Do nothing: the archive has all files at their places."""
     del results, exposed
 
 
-def _mounts() -> None:
+def _set_up_mounts() -> None:
     for kind, target in (("proc", "/proc"), ("sysfs", "/sys"), ("devtmpfs", "/dev"), ("devpts", "/dev/pts")):
         system.mount(kind, target, kind)
     system.mount("tmpfs", "/dev/shm", "tmpfs")
@@ -96,7 +96,7 @@ def _mounts() -> None:
     os.makedirs(system.NAMESPACES)
 
 
-def _limit(limit_s: int) -> None:
+def _start_watchdog(limit_s: int) -> None:
     """Start a process that ends the run at a time, however busy this one is."""
     if os.fork():
         return
@@ -119,20 +119,20 @@ def _load_modules() -> None:
             raise OSError(number, f"module {name}: {os.strerror(number)}")
 
 
-def _load_controls() -> None:
+def _load_congestion_controls() -> None:
     """Register the algorithms of the archive, if it has any, as `mptcplab cc load` does on a real machine."""
     if not os.path.isdir(CONTROLS):
         return
     loader = system.read(LOADER)
     names = sorted(set(os.listdir(CONTROLS)) - {os.path.basename(LOADER)})
     for name in names:
-        _load_control(loader, name)
-    if any(name.startswith(OWN) for name in names):
+        _load_congestion_control(loader, name)
+    if any(name.startswith(USER_PREFIX) for name in names):
         # The kernel lets only such congestion controls be the default of a namespace.
-        system.write(_ALLOWED, system.read(_CONTROL_NAMES).encode())
+        system.write(_ALLOWED, system.read(_AVAILABLE).encode())
 
 
-def _load_control(loader: str, name: str) -> None:
+def _load_congestion_control(loader: str, name: str) -> None:
     """Register one program. If the kernel refuses it, end with the loader's output as the only result."""
     words = [loader, "struct_ops", "register", f"{CONTROLS}/{name}"]
     log = f"{system.LAB}/{REFUSED}"

@@ -52,9 +52,9 @@ class Fair(Policy):
         self._moved_ns = {name: at_ns for name, at_ns in self._moved_ns.items() if name in names}
         moves: list[Move] = []
         for search in (self._rescue, self._balance):
-            found_moves = list(search(state, counts))
-            self._moved_ns |= {move.terminal: state.now_ns for move in found_moves}
-            moves += found_moves
+            new = list(search(state, counts))
+            self._moved_ns |= {move.terminal: state.now_ns for move in new}
+            moves += new
         return moves
 
     def _rescue(self, state: State, counts: dict[str, int]) -> Iterator[Move]:

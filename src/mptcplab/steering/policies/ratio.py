@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Algorithm 1 of Asakura et al. 2019: move one terminal from the access point that received most to the one that least.
+"""Algorithm 1 of Asakura et al. 2019: move one terminal from the access point that received
+the most bytes to the access point that received the fewest.
 
 If the bytes that the first received are more than ``threshold`` times the other's, one of its terminals that the
-other hears above the floor is moved. The study does not say which one: ``pick`` is ``random`` (drawn), or ``strongest``
-(the one that the other hears best). The study has two access points. With more, these are the most and the least
+other hears above the floor is moved. The study does not say which one: ``pick`` is ``random``, or ``strongest``
+(the terminal that the other hears best). The study has two access points. With more, these are the most and the least
 crowded one; if the least crowded one hears no terminal, the next one.
 """
 

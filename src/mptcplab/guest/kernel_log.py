@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The kernel's log, which is kept if one of the kernel's own checks has found a problem.
+"""The kernel's log, which the recording keeps if one of the kernel's own checks reports a problem.
 
 The console does not suffice: it shows only errors, and most checks print warnings.
 """
@@ -14,7 +14,7 @@ _LOG = "/dev/kmsg"
 _MAX_RECORD_BYTES = 1 << 13
 #: Actions of syslog(2): SYSLOG_ACTION_READ_ALL, SYSLOG_ACTION_SIZE_BUFFER.
 _READ_ALL, _SIZE = 3, 10
-#: More than twice the log of a lab that has no complaint.
+#: More than twice the log of a lab without problems.
 _USUAL_BYTES = 1 << 15
 #: The beginnings of reports by the kernel's checks.
 _SIGNS = (
@@ -26,23 +26,23 @@ _SIGNS = (
 _klogctl = function("klogctl")
 
 
-def log_with_complaints() -> str:
-    """Return the kernel's log, a line per record with seconds since boot; empty if it has no complaint."""
-    text = _text()
+def read_log_of_problems() -> str:
+    """Return the kernel's log, a line per record with seconds since boot; empty if it reports no problem."""
+    text = _whole_text()
     if text and not any(sign.encode() in text for sign in _SIGNS):
         return ""
     lines = [text for record in _records() for text in _lines(record)]
     return "".join(f"{line}\n" for line in lines) if any(sign in line for line in lines for sign in _SIGNS) else ""
 
 
-def _text() -> bytes:
-    """Return the log as text, by one system call instead of one a record; empty if that is not allowed."""
-    text = _end_of_text(_USUAL_BYTES)
-    # As many of the last records as fit are returned, and the kernel's buffer has their times in another form.
-    return text if len(text) < _USUAL_BYTES // 2 else _end_of_text(2 * _klogctl(_SIZE, None, 0))
+def _whole_text() -> bytes:
+    """Return the log as text, by one system call instead of one per record; empty if this process may not read it."""
+    text = _read_text(_USUAL_BYTES)
+    # The call returns the last records that fit. The kernel's buffer stores their times in another form.
+    return text if len(text) < _USUAL_BYTES // 2 else _read_text(2 * _klogctl(_SIZE, None, 0))
 
 
-def _end_of_text(size: int) -> bytes:
+def _read_text(size: int) -> bytes:
     buffer = make_buffer(size)
     return memoryview(buffer)[: max(_klogctl(_READ_ALL, buffer, size), 0)].tobytes()
 
