@@ -73,6 +73,7 @@ static const char *error_word(int error)
 
 void conn_fail(struct conn *c, int error)
 {
+	c->error = error;
 	conn_finish(c, error_word(error));
 }
 

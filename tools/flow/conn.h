@@ -33,6 +33,7 @@ struct conn {
 	void *own;		/* of the mode; NULL before its begin() */
 	unsigned char header[WIRE_MOST];
 	size_t header_len;
+	int error;		/* the errno for which it failed; 0 = none */
 	char local[ADDRESS_TEXT];
 	char remote[ADDRESS_TEXT];
 	/* Instants of CLOCK_MONOTONIC, in ns; 0 = none. */

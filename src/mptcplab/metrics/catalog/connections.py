@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: MIT
+"""Connections that failed: how many, and after how long."""
+
+from __future__ import annotations
+
+from functools import partial
+from statistics import median
+
+from mptcplab.metrics.column import HIDDEN, Metric, Subject
+from mptcplab.workload.outputs import Failures
+from mptcplab.workload.registry import workload_of
+
+
+def failures_of(subject: Subject) -> Failures:
+    """Return the failed connections of a workload; compute it once per subject."""
+    return workload_of(subject.workload).failed_connections(subject.recording, subject.workload.name)
+
+
+def _count(subject: Subject) -> float | None:
+    failed = subject.compute_once(failures_of).failed
+    return float(len(failed)) if failed else None
+
+
+def _after_s(subject: Subject) -> float | None:
+    times = [failure.after_s for failure in subject.compute_once(failures_of).failed if failure.after_s is not None]
+    return median(times) if times else None
+
+
+_entry = partial(Metric, section="connections", of_failures=True, source="the programs of the workload", display=HIDDEN)
+
+METRICS = (
+    _entry(
+        name="failed_connections",
+        noun="failed connections",
+        definition="number of connections that failed; a run in which none failed does not have it",
+        value=_count,
+    ),
+    _entry(
+        name="failed_after_s",
+        noun="failed after",
+        unit="s",
+        definition="median time until they failed: from the handshake, or from the first SYN if there was none",
+        value=_after_s,
+    ),
+)
