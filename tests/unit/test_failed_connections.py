@@ -65,15 +65,14 @@ def _recording(
 ) -> Recording:
     """Return a recording whose time zero is 10 s, and whose client started at 8 s."""
     (folder / "out").mkdir(parents=True)
-    program = {"name": "new.client", "start_ns": 8 * S}
-    manifest = {"format": FORMAT, "zero_ns": 10 * S, "programs": [program]}
-    (folder / "manifest.json").write_text(json.dumps(manifest))
+    programs = []
     for side, told in (("client", client), ("server", server)):
+        status = CONNECTION_FAILED if any(event.get("error") for event in told) else 0
+        programs.append({"name": f"new.{side}", "start_ns": 8 * S, "status": status})
         lines = (json.dumps(event, separators=(",", ":")) + "\n" for event in told)
         (folder / "out" / f"new.{side}.out").write_text("".join(lines))
-        failed = (event for event in told if event.get("error"))
-        text = "".join(f"flow: connection {event['conn']} failed: {event['error']}\n" for event in failed)
-        (folder / "out" / f"new.{side}.err").write_text(text)
+    manifest = {"format": FORMAT, "zero_ns": 10 * S, "programs": programs}
+    (folder / "manifest.json").write_text(json.dumps(manifest))
     rows = [
         {"instant_ns": at, "kind": kind, "link": link, "direction": "both", "value": ""} for at, kind, link in events
     ]
@@ -193,6 +192,9 @@ def test_a_row_says_how_many_failed_after_how_long_and_why() -> None:
     reset = Failure("reset", 12, 3, was_established=True, errno="EPIPE")
     one, other = Failures(4, (refused, reset)), Failures(4, (refused,))
     assert failed_in_runs([Failures(0, ())]) is None
+    at_once = failed_in_runs([Failures(1, (Failure("unreachable", 4, 1e-6, was_established=False),))])
+    assert at_once is not None
+    assert at_once.text_in(1) == "1 of 1: unreachable at once"
     in_one, in_two = failed_in_runs([one]), failed_in_runs([one, Failures(0, ()), other])
     assert in_one is not None
     assert in_one.text_in(1) == "2 of 4: refused (ECONNREFUSED) after 0.5 s, reset (EPIPE) after 3 s"

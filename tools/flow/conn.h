@@ -61,6 +61,7 @@ void conn_event(struct conn *c, __u32 events);
 void conn_alarm(struct conn *c);
 void conn_set_alarm(struct conn *c);	/* after anything that may have changed when it is */
 void conn_fail(struct conn *c, int error);
+void conn_closed(struct conn *c);
 void conn_finish(struct conn *c, const char *error);
 
 #endif

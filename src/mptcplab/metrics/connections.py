@@ -9,6 +9,9 @@ from typing import Any, Literal
 
 from mptcplab.workload.outputs import Failure, Failures
 
+#: The grain of the kernel's timers: less is no wait, but the time of a few steps of the program.
+_AT_ONCE_S = 0.001
+
 
 @dataclass(frozen=True)
 class FailureGroup:
@@ -33,6 +36,11 @@ class FailureGroup:
         return self.reason if self.errno in (None, self.reason) else f"{self.reason} ({self.errno})"
 
     @property
+    def is_at_once(self) -> bool:
+        """True if none of them took any time to fail."""
+        return self.after_s is not None and self.after_s[1] < _AT_ONCE_S
+
+    @property
     def span(self) -> str:
         """The times until they failed, as ``10 s`` or ``0.5 s to 1 s``; empty if none is known."""
         if self.after_s is None:
@@ -43,7 +51,9 @@ class FailureGroup:
     @property
     def text(self) -> str:
         """The reason and the times, for a cell."""
-        return f"{self.word}{f' after {self.span}' if self.span else ''}"
+        if self.is_at_once:
+            return f"{self.word} at once"
+        return f"{self.word} after {self.span}" if self.span else self.word
 
     def to_json(self) -> dict[str, Any]:
         """Return JSON data with units in the names."""

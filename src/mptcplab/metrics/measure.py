@@ -15,7 +15,6 @@ from dataclasses import dataclass, field, replace
 from mptcplab.explain.reason import Finding
 from mptcplab.lazy import pl
 from mptcplab.metrics import algorithms, subflows
-from mptcplab.metrics.catalog.connections import failures_of
 from mptcplab.metrics.catalog.cpu import cpu_warnings
 from mptcplab.metrics.column import Subject
 from mptcplab.metrics.evidence import reasons_of
@@ -130,9 +129,9 @@ def measure_workload(recording: Recording, workload: RecordedWorkload, network: 
         sockets = replace(sockets, use=replace(sockets.use, fell_back=0))
     if ends.receiving is None:  # other programs report their own sockets
         sockets = replace(sockets, use=replace(sockets.use, unseen=network.unseen[workload.client, workload.server]))
-    subject = Subject(recording, workload, ends, reading, sockets, counts)
+    failures = kind.failed_connections(recording, name)
+    subject = Subject(recording, workload, ends, reading, sockets, counts, failures=failures)
     values = compute_metrics(subject)
-    failures = subject.compute_once(failures_of)
     reported = requests_mptcp and bool(sockets.use.connections or not failures.failed)
     use = tuple(_use_warnings(sockets, workload, transports, opens_tcp=opens_tcp)) if reported else ()
     idle = tuple(_idle_warnings(sockets, ends, transports)) if reported else ()

@@ -176,9 +176,9 @@ def failure_warnings(recording: Recording, failures: Failures) -> Iterator[str]:
     """Yield a warning for each reason for which connections of a workload failed."""
     for group in group_failures(failures.failed):
         if group.was_established:
-            after = f" {group.span} after the handshake" if group.span else ""
+            when = "at once" if group.is_at_once else f"{group.span} after the handshake" if group.span else ""
             where = ", as only the server saw" if group.side == "server" else ""
-            event = f"failed{after}: {group.word}{where}"
+            event = f"failed{f' {when}' if when else ''}: {group.word}{where}"
         else:
             event = f"were not established: {group.text}"
         down = _links_down_at(recording, group.first_at_s)

@@ -73,7 +73,7 @@ def result_table(
         *_settings(rows),
         *_workloads(rows),
         *_metrics(rows, every=every, apart=apart),
-        *_failed(rows),
+        *_failures(rows),
         *_socket_columns(rows),
         _runs(rows, {sentence: marks[text] for sentence, text in (warnings | explained).items()}),
     ]
@@ -225,7 +225,7 @@ def _metric_text(row: ResultRow, name: str, unit: Unit) -> str:
     return Cell(shown, interval.mean)
 
 
-def _failed(rows: Sequence[ResultRow]) -> list[_Filled]:
+def _failures(rows: Sequence[ResultRow]) -> list[_Filled]:
     """Return the column of failed connections, if one failed."""
     cells = tuple(row.failed_text for row in rows)
     return [(TableColumn(_FAILED_HEAD, _FAILED_NAMES), cells)] if any(cells) else []

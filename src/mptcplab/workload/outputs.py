@@ -5,14 +5,14 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from mptcplab.errors import LabError
 from mptcplab.stats import nearest_rank_quantile
-from mptcplab.workload.recorded import read_start_ns, read_zero_ns
+from mptcplab.steps import CONNECTION_FAILED
+from mptcplab.workload.recorded import read_programs, read_start_ns, read_zero_ns
 
 if TYPE_CHECKING:
     from mptcplab.recording.record import Recording
@@ -24,8 +24,6 @@ NS = 1e9
 MS = 1e6
 #: The reason of a handshake that ``flow`` gave up, and the time after which it does so.
 _GIVEN_UP, _PATIENCE_S = "connect-timeout", 10.0
-#: What ``flow`` writes to its standard error of a connection that failed.
-_CONNECTION_FAILED = re.compile(r"^flow: connection \d+ failed: (?!interrupted$)", re.MULTILINE)
 #: The word of ``flow`` for connections that were still open when it was told to end.
 _INTERRUPTED = "interrupted"
 
@@ -255,10 +253,9 @@ def read_failures(recording: Recording, name: str, *, at_once: bool) -> Failures
 
     A connection of which only the server noticed that it failed is one of them.
     """
-    programs = (f"{name}.client", f"{name}.server")
-    if not any(_CONNECTION_FAILED.search(recording.output(program, "err")) for program in programs):
+    client, server = f"{name}.client", f"{name}.server"
+    if CONNECTION_FAILED not in (program.status for program in read_programs(recording) if program.workload == name):
         return NO_FAILURES
-    client, server = programs
     zero_ns = read_zero_ns(recording)
     begun = read_start_ns(recording, client) + zero_ns if at_once else None
     started = {start.conn: start.t_ns for start in read_starts(recording, client)}

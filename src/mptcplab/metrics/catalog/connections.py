@@ -7,22 +7,15 @@ from functools import partial
 from statistics import median
 
 from mptcplab.metrics.column import HIDDEN, Metric, Subject
-from mptcplab.workload.outputs import Failures
-from mptcplab.workload.registry import workload_of
-
-
-def failures_of(subject: Subject) -> Failures:
-    """Return the failed connections of a workload; compute it once per subject."""
-    return workload_of(subject.workload).failed_connections(subject.recording, subject.workload.name)
 
 
 def _count(subject: Subject) -> float | None:
-    failed = subject.compute_once(failures_of).failed
+    failed = subject.failures.failed
     return float(len(failed)) if failed else None
 
 
 def _after_s(subject: Subject) -> float | None:
-    times = [failure.after_s for failure in subject.compute_once(failures_of).failed if failure.after_s is not None]
+    times = [failure.after_s for failure in subject.failures.failed if failure.after_s is not None]
     return median(times) if times else None
 
 
