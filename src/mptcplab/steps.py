@@ -14,6 +14,8 @@ from typing import Literal
 
 #: The prefix of our own programs' names in plans.
 OURS = "mptcplab-"
+#: The exit status of our program ``flow`` if a connection failed: EXIT_CONNECTION of tools/flow/flow.h.
+CONNECTION_FAILED = 3
 
 
 class CommandLine:
@@ -72,7 +74,8 @@ class Program(CommandLine):
     """A program of a workload. The recording keeps its standard output and error as ``NAME.out`` and ``NAME.err``.
 
     A ``server`` starts before time zero and is terminated when all clients have ended, unless it has ended by itself; a
-    ``client`` starts at ``start_ns`` and must end by itself before ``deadline_ns``.
+    ``client`` starts at ``start_ns`` and must end by itself before ``deadline_ns``. It fails the run with any exit
+    status that is neither 0 nor one of ``accepted_statuses``.
     """
 
     name: str
@@ -82,6 +85,7 @@ class Program(CommandLine):
     start_ns: int = 0
     deadline_ns: int = 0
     starts: tuple[str, ...] = ()
+    accepted_statuses: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)

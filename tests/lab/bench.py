@@ -34,6 +34,8 @@ from mptcplab.proxies.catalog import is_built, recipe_of
 from mptcplab.recording.record import Recording, relabel
 from mptcplab.scenario.load import Experiment, Run, load
 from mptcplab.steps import Counter, Program
+from mptcplab.workload.recorded import read_workloads
+from mptcplab.workload.registry import workload_of
 
 from . import kept
 
@@ -120,7 +122,16 @@ class Bench:
         return self.recordings(self.experiment(text, *overrides, seed=seed).runs, out=out)
 
     def recordings(self, runs: Sequence[Run], *, out: str | None = None) -> list[Recording]:
-        """Return the recordings of ``runs`` in order. Those of other tests are copied, with the labels of this one."""
+        """Return the recordings of ``runs`` in order. Those of other tests are copied, with the labels of this one.
+
+        No connection may fail in them, unless the scenario has the key ``failures``.
+        """
+        made = self._recordings(runs, out)
+        for recording in made:
+            _check_connections(recording)
+        return made
+
+    def _recordings(self, runs: Sequence[Run], out: str | None) -> list[Recording]:
         done = self.lab(out or str(self.shared)).execute(runs, jobs=1, progress=lambda _: None)
         for one in done:
             if one.error is not None:
@@ -197,6 +208,13 @@ class Bench:
         except LabError as error:
             return error
         raise AssertionError("the plan did not fail")
+
+
+def _check_connections(recording: Recording) -> None:
+    """A run in which a connection fails has results: a test that did not expect that must not pass for this reason."""
+    for workload in read_workloads(recording):
+        failures = workload_of(workload).failed_connections(recording, workload.name)
+        assert not failures.failed or "failures" in workload.keys, f"{recording.folder}: {workload.name}: {failures}"
 
 
 def _identity(plan: Plan, engine: VirtualEngine, seed: int) -> str:

@@ -186,17 +186,18 @@ def test_an_error_of_the_guest_has_a_hint(own: str | None, hint: str | None, tmp
     ("words", "message", "hint"),
     [
         ("unreachable flow: connection 705 failed: unreachable flow: connection 706 failed: unreachable",
-         "pages.client on client ended with status 1: connection 705 failed: unreachable, and 1 more",
-         "a connection that is not there within 10 s ends the run"),
+         "pages.client on client ended with status 3: connection 705 failed: unreachable, and 1 more",
+         'failures = "end"'),
         ("flow: connection 0 failed: connect-timeout",
-         "pages.client on client ended with status 1: connection 0 failed: connect-timeout", 'failures = "report"'),
-        ("flow: connection 3 failed: reset", "pages.client on client ended with status 1: connection 3 failed: reset",
-         PLAN_HINT),
+         "pages.client on client ended with status 3: connection 0 failed: connect-timeout",
+         "without this key the run goes on"),
+        ("flow: connection 3 failed: reset", "pages.client on client ended with status 3: connection 3 failed: reset",
+         "its row says how many connections failed"),
     ],
 )  # fmt: skip
 def test_many_lost_connections_are_one_sentence(tmp_path: Path, words: str, message: str, hint: str) -> None:
     """A newcomer's message was cut off at the left, named seven connections, and did not say what to do."""
-    error = f"pages.client on client ended with status 1: : {words}"
+    error = f"pages.client on client ended with status 3: : {words}"
     (tmp_path / "guest.json").write_text(json.dumps({"error": error}))
     with pytest.raises(LabError) as raised:
         read_report(tmp_path, cast(machine.LabMachine, None), None, hint=PLAN_HINT)
@@ -222,7 +223,7 @@ def test_a_connection_that_was_never_there_names_the_links_that_were_down(tmp_pa
         )
         for start_ns in (4 * 10**9, 8 * 10**9, 10 * 10**9)
     }
-    error = "new.client on client ended with status 1: flow: connection 0 failed: connect-timeout"
+    error = "new.client on client ended with status 3: flow: connection 0 failed: connect-timeout"
     (tmp_path / "guest.json").write_text(json.dumps({"error": error}))
     messages = []
     for plan in plans.values():

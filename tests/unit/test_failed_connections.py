@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Connections that fail: the commands that tolerate them, and what is read and said of them."""
+"""Connections that fail: which exit statuses a run accepts, and what is read and said of the connections."""
 
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -13,41 +14,65 @@ import pytest
 from tests.unit.made_manifest import workload
 
 from mptcplab.errors import LabError
+from mptcplab.guest.timeline import _ProgramState
+from mptcplab.metrics.connections import failed_in_runs
 from mptcplab.metrics.warnings import failure_warnings
 from mptcplab.plan.compile import compile_plan
+from mptcplab.plan.model import Plan
+from mptcplab.plan.script import script
 from mptcplab.recording.record import FORMAT, Recording
 from mptcplab.scenario.load import load
-from mptcplab.steps import Call
-from mptcplab.workload.failures import is_flow
-from mptcplab.workload.flow import Flow
+from mptcplab.steps import CONNECTION_FAILED
+from mptcplab.workload.outputs import Failure, Failures
 
 S = 10**9
-REPORTED = {"failures": "report", "kind": "requests"}
+ROOT = Path(__file__).resolve().parents[2]
+REQUESTS = {"kind": "requests"}
+STREAM = {
+    "kind": "stream",
+    "reverse": False,
+    "duration": "4 s",
+    "interval": "1 s",
+    "deadline": "150 ms",
+    "packet": "1 kB",
+}
 SCENARIO = """
 title = "t"
 topology = { preset = "direct" }
 links.link1 = { rate = "1 Mbit/s" }
 workloads.bulk = { kind = "KIND", from = "client", to = "server", duration = "1 s"MORE }
 """
+#: The kinds whose programs are all `flow`, with the keys that each needs beside a duration.
+KINDS = {
+    "flow": "", "requests": "", "web": ', interval = "1 s"', "stream": "", "voip": "", "udp": ', rate = "1 Mbit/s"',
+}  # fmt: skip
 
 
-def _end(conn: int, t_ns: int, error: str | None) -> dict[str, Any]:
+def _end(conn: int, t_ns: int, error: str | None, **more: Any) -> dict[str, Any]:
     times = dict.fromkeys(("connect_ns", "first_ns", "last_ns", "checksum"))
-    return {"event": "end", "conn": conn, "t_ns": 10 * S + t_ns, "bytes": 0, **times, "error": error}
+    return {"event": "end", "conn": conn, "t_ns": 10 * S + t_ns, "bytes": 0, **times, "error": error, **more}
+
+
+def _start(conn: int, t_ns: int, **more: Any) -> dict[str, Any]:
+    return {"event": "start", "conn": conn, "t_ns": 10 * S + t_ns, **more}
 
 
 def _recording(
-    folder: Path, *client: dict[str, Any], err: str = "", events: tuple[tuple[int, str, str], ...] = ()
+    folder: Path,
+    *client: dict[str, Any],
+    server: tuple[dict[str, Any], ...] = (),
+    events: tuple[tuple[int, str, str], ...] = (),
 ) -> Recording:
     """Return a recording whose time zero is 10 s, and whose client started at 8 s."""
     (folder / "out").mkdir(parents=True)
-    program = {"name": "new.client", "start_ns": 8 * S}
-    manifest = {"format": FORMAT, "zero_ns": 10 * S, "programs": [program]}
+    programs = []
+    for side, told in (("client", client), ("server", server)):
+        status = CONNECTION_FAILED if any(event.get("error") for event in told) else 0
+        programs.append({"name": f"new.{side}", "start_ns": 8 * S, "status": status})
+        lines = (json.dumps(event, separators=(",", ":")) + "\n" for event in told)
+        (folder / "out" / f"new.{side}.out").write_text("".join(lines))
+    manifest = {"format": FORMAT, "zero_ns": 10 * S, "programs": programs}
     (folder / "manifest.json").write_text(json.dumps(manifest))
-    lines = (json.dumps(event, separators=(",", ":")) + "\n" for event in client)
-    (folder / "out" / "new.client.out").write_text("".join(lines))
-    for name in ("new.client.err", "new.server.out", "new.server.err"):
-        (folder / "out" / name).write_text(err if name == "new.client.err" else "")
     rows = [
         {"instant_ns": at, "kind": kind, "link": link, "direction": "both", "value": ""} for at, kind, link in events
     ]
@@ -64,82 +89,176 @@ def test_a_connection_that_is_not_established_is_a_row(tmp_path: Path) -> None:
     """It delivered nothing until it was given up, and what was down then is named."""
     events = ((2 * S, "down", "link2"), (3 * S, "up", "link2"), (5 * S, "down", "link1"), (30 * S, "down", "link3"))
     recording = _recording(tmp_path, _end(0, 18 * S, "connect-timeout"), events=events)
-    reading = workload(REPORTED).read(recording, "new")
+    reading = workload(REQUESTS).read(recording, "new")
     assert (reading.goodput_bps, reading.duration_s, reading.metrics) == (0, 10, {})
-    assert _warnings(recording, REPORTED) == [
+    assert _warnings(recording, REQUESTS) == [
         "1 of 1 connections were not established: connect-timeout after 10 s; the first at 18 s of the run. "
         "Down then: link1 since 5 s"
     ]
 
 
 def test_failures_are_counted_by_reason(tmp_path: Path) -> None:
-    started = {"event": "start", "conn": 1, "t_ns": 19 * S}
     recording = _recording(
         tmp_path,
-        _end(0, int(8.5 * S), "refused"),
-        started,
-        _end(1, 12 * S, "reset"),
-        _end(2, 9 * S, "refused"),
+        _end(0, int(8.5 * S), "refused", errno="ECONNREFUSED"),
+        _start(1, 9 * S),
+        _end(1, 12 * S, "reset", errno="EPIPE"),
+        _end(2, 9 * S, "refused", errno="ECONNREFUSED"),
         _end(3, 13 * S, None),
         _end(4, 14 * S, "interrupted"),
     )
-    assert _warnings(recording, REPORTED) == [
-        "2 of 5 connections were not established: refused after 0.5 s to 1 s; the first at 8.5 s of the run",
-        "1 of 5 connections failed 3 s after the handshake (reset); the first at 12 s of the run",
+    assert _warnings(recording, REQUESTS) == [
+        "2 of 5 connections were not established: refused (ECONNREFUSED) after 0.5 s to 1 s; the first at 8.5 s of the "
+        "run",
+        "1 of 5 connections failed 3 s after the handshake: reset (EPIPE); the first at 12 s of the run",
     ]
 
 
 def test_a_time_that_is_not_known_is_not_made_up(tmp_path: Path) -> None:
     """The flows of `web` begin at any time, and only a handshake that is given up says how long it took."""
-    recording = _recording(tmp_path, _end(0, 9 * S, "ENOBUFS"), _end(1, 25 * S, "connect-timeout"))
-    assert _warnings(recording, {**REPORTED, "kind": "web"}) == [
+    recording = _recording(tmp_path, _end(0, 9 * S, "ENOBUFS", errno="ENOBUFS"), _end(1, 25 * S, "connect-timeout"))
+    assert _warnings(recording, {"kind": "web"}) == [
         "1 of 2 connections were not established: ENOBUFS; the first at 9 s of the run",
         "1 of 2 connections were not established: connect-timeout after 10 s; the first at 25 s of the run",
     ]
-    assert workload({**REPORTED, "kind": "web"}).read(recording, "new").duration_s == 17
+    assert workload({"kind": "web"}).read(recording, "new").duration_s == 17
 
 
-def test_no_failure_is_read_where_it_would_have_ended_the_run(tmp_path: Path) -> None:
-    recording = _recording(tmp_path, _end(0, 18 * S, "connect-timeout"))
-    assert _warnings(recording, {"kind": "requests"}) == []
+def test_what_only_the_server_saw_is_not_hidden(tmp_path: Path) -> None:
+    """Its client counts the connection as complete; of one that failed at both ends, the client's reason counts."""
+    recording = _recording(
+        tmp_path,
+        _start(0, 8 * S),
+        _end(0, 9 * S, None),
+        _start(1, 8 * S),
+        _end(1, 11 * S, "timeout", errno="ETIMEDOUT"),
+        server=(
+            _start(0, 8 * S, client_conn=1),
+            _start(1, 8 * S, client_conn=0),
+            _end(0, 12 * S, "interrupted"),
+            _end(1, 10 * S, "reset", errno="ECONNRESET"),
+        ),
+    )
+    assert _warnings(recording, REQUESTS) == [
+        "1 of 2 connections failed 3 s after the handshake: timeout (ETIMEDOUT); the first at 11 s of the run",
+        "1 of 2 connections failed 2 s after the handshake: reset (ECONNRESET), as only the server saw; the first at "
+        "10 s of the run",
+    ]
+
+
+def test_a_connection_that_failed_before_it_said_what_it_is_for(tmp_path: Path) -> None:
+    """The server does not know its number at the client. It is not counted twice."""
+    alone = _recording(tmp_path / "alone", _end(0, 9 * S, None), server=(_end(0, 9 * S, "header"),))
+    assert _warnings(alone, REQUESTS) == [
+        "1 of 1 connections failed: header, as only the server saw; the first at 9 s of the run"
+    ]
+    both = _recording(tmp_path / "both", _end(0, 9 * S, "reset"), server=(_end(0, 9 * S, "header"),))
+    assert len(_warnings(both, REQUESTS)) == 1
 
 
 def test_nothing_delivered_without_a_failure_is_an_error(tmp_path: Path) -> None:
     recording = _recording(tmp_path, _end(0, 9 * S, None))
-    for described in (REPORTED, {**REPORTED, "kind": "flow", "reverse": False}):
+    for described in (REQUESTS, {"kind": "flow", "reverse": False}, STREAM, STREAM | {"reverse": True}):
         with pytest.raises(LabError, match="new: no connection delivered anything"):
             workload(described).read(recording, "new")
 
 
-def test_another_reason_for_the_same_status_is_an_error(tmp_path: Path) -> None:
-    """`flow` ends with status 1 if the system refuses something, too."""
-    err = "flow: connection 0 failed: refused\nflow: no memory for another connection\n"
-    recording = _recording(tmp_path, _end(0, 9 * S, "refused"), err=err)
-    with pytest.raises(LabError, match=r"new\.client: no memory for another connection"):
-        workload(REPORTED).failed_connections(recording, "new")
+def test_messages_after_a_failure_are_lost(tmp_path: Path) -> None:
+    """A call that breaks after a second of four is not a good call: what was due later did not arrive either."""
+    packets = {"event": "packets", "conn": 0, "seq": [0, 1], "sent_ns": [18 * S, 19 * S], "delay_ns": [0, 0]}
+    received = _end(0, 12 * S, "interrupted", messages=2, last_ns=19 * S) | {"bytes": 2000}
+    recording = _recording(
+        tmp_path,
+        _start(0, 8 * S),
+        _end(0, 10 * S, "reset", errno="EPIPE", first_ns=18 * S, messages=3),
+        server=(_start(0, 8 * S, client_conn=0), packets, received),
+    )
+    reading = workload(STREAM).read(recording, "new")
+    assert reading.metrics["lost_percent"] == 50
+    messages = workload(STREAM).timed_messages(recording, "new")
+    assert messages is not None
+    assert messages.lost_s == (10, 11)
+
+
+def test_a_stream_that_is_not_established_is_a_row(tmp_path: Path) -> None:
+    for reverse in (False, True):
+        recording = _recording(tmp_path / str(reverse), _end(0, 18 * S, "connect-timeout"))
+        reading = workload(STREAM | {"reverse": reverse}).read(recording, "new")
+        assert (reading.goodput_bps, reading.duration_s, reading.metrics) == (0, 10, {})
+
+
+def test_a_row_says_how_many_failed_after_how_long_and_why() -> None:
+    refused = Failure("refused", 8.5, 0.5, was_established=False, errno="ECONNREFUSED")
+    reset = Failure("reset", 12, 3, was_established=True, errno="EPIPE")
+    one, other = Failures(4, (refused, reset)), Failures(4, (refused,))
+    assert failed_in_runs([Failures(0, ())]) is None
+    at_once = failed_in_runs([Failures(1, (Failure("unreachable", 4, 1e-6, was_established=False),))])
+    assert at_once is not None
+    assert at_once.text_in(1) == "1 of 1: unreachable at once"
+    in_one, in_two = failed_in_runs([one]), failed_in_runs([one, Failures(0, ()), other])
+    assert in_one is not None
+    assert in_one.text_in(1) == "2 of 4: refused (ECONNREFUSED) after 0.5 s, reset (EPIPE) after 3 s"
+    assert in_two is not None
+    assert in_two.text_in(3) == "3 of 8 in 2 of 3 runs: refused (ECONNREFUSED) after 0.5 s, reset (EPIPE) after 3 s"
+    assert in_two.to_json()["reasons"][0] == {
+        "reason": "refused",
+        "errno": "ECONNREFUSED",
+        "was_established": False,
+        "side": "client",
+        "count": 2,
+        "after_s": (0.5, 0.5),
+        "first_at_s": 8.5,
+    }
+
+
+def _plan(folder: Path, kind: str, more: str = "") -> Plan:
+    file = folder / "s.toml"
+    file.write_text(SCENARIO.replace("KIND", kind).replace("MORE", KINDS[kind] + more))
+    return compile_plan(load(file).points[0].scenario, seed=1)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_failed_connection_ends_a_run_only_if_it_is_to(tmp_path: Path, kind: str) -> None:
+    """The command lines are the same: only the statuses that the run accepts differ."""
+    report, end = (_plan(tmp_path, kind, more).programs for more in ("", ', failures = "end"'))
+    assert [program.argv for program in report] == [program.argv for program in end]
+    assert {program.accepted_statuses for program in report} == {(CONNECTION_FAILED,)}
+    assert {program.accepted_statuses for program in end} == {()}
+
+
+def test_the_default_can_be_written_and_changes_no_plan(tmp_path: Path) -> None:
+    assert _plan(tmp_path, "flow", ', failures = "report"') == _plan(tmp_path, "flow")
+
+
+def test_a_plan_has_accepted_statuses_only_where_there_are_some(tmp_path: Path) -> None:
+    """So plans of other programs remain as they were."""
+    report, end = (json.loads(_plan(tmp_path, "flow", more).to_json()) for more in ("", ', failures = "end"'))
+    assert [program["accepted_statuses"] for program in report["programs"]] == [[CONNECTION_FAILED]] * 2
+    assert not any("accepted_statuses" in program for program in end["programs"])
 
 
 @pytest.mark.parametrize(
-    ("kind", "more"), [("flow", ""), ("requests", ""), ("web", ', interval = "1 s"')], ids=["flow", "requests", "web"]
+    ("status", "fails"), [(0, False), (1, True), (2, True), (CONNECTION_FAILED, False), (-9, True)]
 )
-def test_only_workloads_that_report_failures_have_another_plan(tmp_path: Path, kind: str, more: str) -> None:
-    """So recordings from before the key remain as they are."""
-    file = tmp_path / "s.toml"
-
-    def argvs(extra: str) -> list[tuple[str, ...]]:
-        file.write_text(SCENARIO.replace("KIND", kind).replace("MORE", more + extra))
-        return [program.argv for program in compile_plan(load(file).points[0].scenario, seed=1).programs]
-
-    assert argvs(', failures = "end"') == argvs("")
-    tolerant = argvs(', failures = "report"')
-    assert [argv[:2] for argv in tolerant] == [("sh", "-c")] * 2
-    assert all(map(is_flow, tolerant + argvs("")))
-    assert not is_flow(("sh", "-c", "flow pattern | socat"))
+@pytest.mark.parametrize("stopped", [False, True])
+def test_the_guest_accepts_only_this_status(status: int, fails: bool, stopped: bool) -> None:
+    state = _ProgramState({"accepted_statuses": [CONNECTION_FAILED]}, pid=1, start_ns=0)
+    assert state.failed_status is None, "while it runs"
+    state.status, state.stopped = status, stopped
+    assert state.failed_status == (status if fails and not stopped else None)
+    other = _ProgramState({}, pid=1, start_ns=0)
+    other.status = status
+    assert other.failed_status == (status or None)
 
 
-@pytest.mark.parametrize(("status", "seen"), [(0, 0), (1, 0), (2, 1), (7, 1)])
-def test_only_status_1_is_tolerated(status: int, seen: int) -> None:
-    tolerant = Flow.model_validate(
-        {"kind": "flow", "from": "a", "to": "b", "duration": "1 s", "failures": "report"}
-    ).tolerate_failures(Call(("sh", "-c", f"exit {status}")))
-    assert (subprocess.run(tolerant.argv, check=False).returncode != 0) == bool(seen)
+@pytest.mark.parametrize(("status", "ends"), [(0, 0), (1, 1), (CONNECTION_FAILED, 0), (7, 1)])
+def test_the_script_of_a_plan_accepts_only_this_status(tmp_path: Path, status: int, ends: int) -> None:
+    text = script(_plan(tmp_path, "flow"), title="t")
+    (wait,) = re.findall(r"^wait \$c1.*$", text, re.MULTILINE)
+    lines = f"set -e\n(exit {status}) & c1=$!\n{wait}\n"
+    assert subprocess.run(["sh", "-c", lines], check=False).returncode == ends
+
+
+def test_the_status_is_that_of_flow() -> None:
+    header = (ROOT / "tools" / "flow" / "flow.h").read_text()
+    assert re.findall(r"#define EXIT_CONNECTION (\d+)", header) == [str(CONNECTION_FAILED)]

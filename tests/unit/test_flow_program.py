@@ -346,9 +346,17 @@ def test_help(flow: Path) -> None:
 
 def test_refused_connection(lab: Lab) -> None:
     done = lab.client("--bytes", "1", port=free_port())
-    assert (done.returncode, done.stderr) == (1, "flow: connection 0 failed: refused\n")
+    assert (done.returncode, done.stderr) == (3, "flow: connection 0 failed: refused\n")
     (end,) = lab.events("client")
-    assert (end["event"], end["error"]) == ("end", "refused")
+    assert (end["event"], end["error"], end["errno"]) == ("end", "refused", "ECONNREFUSED")
+
+
+def test_what_the_system_refuses_has_another_status(lab: Lab) -> None:
+    """A run goes on if a connection fails, and must not if the program cannot do what it was asked."""
+    port = free_port()
+    with socket.create_server(("127.0.0.1", port)):
+        done = lab.client("--bytes", "1", "--bind", "192.0.2.1", port=port)
+    assert (done.returncode, "cannot use" in done.stderr) == (1, True)
 
 
 def test_sigterm_ends_with_final_samples(lab: Lab) -> None:
@@ -360,7 +368,7 @@ def test_sigterm_ends_with_final_samples(lab: Lab) -> None:
     wait_for_socket(port, ESTABLISHED, client)
     client.send_signal(signal.SIGTERM)
     assert client.communicate(timeout=DEADLINE_S)[1] == "flow: connection 0 failed: interrupted\n"
-    assert client.returncode == 1
+    assert client.returncode == 3
     assert of(lab.events("client"), "interval")[-1]["final"] is True
     assert of(lab.events("client"), "end")[0]["error"] == "interrupted"
     assert server.communicate(timeout=DEADLINE_S)[1] == ""
@@ -396,4 +404,4 @@ def test_a_header_of_an_unknown_mode_is_refused(lab: Lab) -> None:
     with socket.create_connection(("127.0.0.1", port)) as peer:
         peer.sendall(b"FLOW" + (1).to_bytes(4, "big") + (64).to_bytes(4, "big") + bytes(28))
         assert server.communicate(timeout=DEADLINE_S)[1] == "flow: connection 0 failed: header\n"
-    assert server.returncode == 1
+    assert server.returncode == 3

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import pytest
@@ -21,6 +22,7 @@ from mptcplab.report.requirements import (
     parse_requirement,
     requirements_suite,
 )
+from mptcplab.workload.outputs import Failure, Failures
 
 FELL_BACK = "1 of 1 connections fell back to TCP"
 
@@ -77,6 +79,7 @@ def test_bounds_are_read_with_and_without_blanks(text: str, bound: Bound) -> Non
         ("goodput_mbs >= 20", "there is no metric 'goodput_mbs'", "`goodput_mbps`"),
         ("xyzzy >= 20", "there is no metric 'xyzzy'", "results.json"),
         ("share_percent >= 20", "for each path", "workload"),
+        ("failed_connections <= 0", "only in runs in which a connection failed", "--require connections"),
         ("web:goodput_mbps >= 20", "there is no workload 'web'", "bulk, call"),
         ("goodput_mbps >= 20 Mbit/s", "is not a requirement", "goodput_mbps >= 20"),
         ("goodput_mbps = 20", "is not a requirement", ">="),
@@ -145,6 +148,16 @@ def test_mptcp_is_not_about_workloads_that_asked_for_tcp() -> None:
     assert (verdict.place, verdict.fault) == ("protocol mptcp, bulk", "")
     (verdict,) = _verdicts("mptcp", [_run(10, faults=None, protocol="tcp")])
     assert verdict.sentence == "mptcp is violated: no workload asked for MPTCP"
+
+
+def test_connections_are_not_met_by_a_failed_one_in_any_seed() -> None:
+    reset = Failure("reset", 12, 3, was_established=True, errno="EPIPE")
+    good, bad = _run(10, seed=1), _run(20, seed=2)
+    (measured,) = bad.measured
+    bad = replace(bad, measured=(replace(measured, failures=Failures(4, (reset,))),))
+    assert [verdict.fault for verdict in _verdicts("connections", [good])] == [""]
+    (verdict,) = _verdicts("connections", [good, bad])
+    assert verdict.fault == "failed connections: 1 of 4 in 1 of 2 runs: reset (EPIPE) after 3 s"
 
 
 def test_requirements_are_tests_of_their_own_suite() -> None:

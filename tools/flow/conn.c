@@ -73,7 +73,28 @@ static const char *error_word(int error)
 
 void conn_fail(struct conn *c, int error)
 {
+	c->error = error;
 	conn_finish(c, error_word(error));
+}
+
+/* Taking the error clears it. */
+static int socket_error(const struct conn *c)
+{
+	int error = 0;
+	socklen_t len = sizeof(error);
+
+	return getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &error, &len) ? errno : error;
+}
+
+/* Before the end: by the peer, or because the kernel has given the connection up. */
+void conn_closed(struct conn *c)
+{
+	int error = socket_error(c);
+
+	if (error)
+		conn_fail(c, error);
+	else
+		conn_finish(c, "closed");
 }
 
 void conn_finish(struct conn *c, const char *error)
@@ -211,11 +232,8 @@ static void greet(struct conn *c, __u32 events)
 
 static void connected(struct conn *c)
 {
-	socklen_t len = sizeof(int);
-	int error = 0;
+	int error = socket_error(c);
 
-	if (getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &error, &len))
-		error = errno;
 	if (error) {
 		conn_fail(c, error);
 		return;

@@ -33,6 +33,7 @@ struct conn {
 	void *own;		/* of the mode; NULL before its begin() */
 	unsigned char header[WIRE_MOST];
 	size_t header_len;
+	int error;		/* the errno for which it failed; 0 = none */
 	char local[ADDRESS_TEXT];
 	char remote[ADDRESS_TEXT];
 	/* Instants of CLOCK_MONOTONIC, in ns; 0 = none. */
@@ -60,6 +61,7 @@ void conn_event(struct conn *c, __u32 events);
 void conn_alarm(struct conn *c);
 void conn_set_alarm(struct conn *c);	/* after anything that may have changed when it is */
 void conn_fail(struct conn *c, int error);
+void conn_closed(struct conn *c);
 void conn_finish(struct conn *c, const char *error);
 
 #endif

@@ -22,6 +22,7 @@
 
 #define EXIT_RUNTIME 1
 #define EXIT_USAGE 2
+#define EXIT_CONNECTION 3	/* a connection failed, and its end event says why */
 
 #define NS_PER_S 1000000000ULL
 #define NS_PER_MS 1000000ULL

@@ -79,7 +79,8 @@ static const char both[] =
 "  end       bytes, elapsed_ns (receiver: first to last payload; sender: t_ns of start to the\n"
 "            peer's close), goodput_bps (8 * bytes / elapsed), connect_ns (client: handshake),\n"
 "            first_ns, last_ns (receiver: first and last payload read; sender: sending began,\n"
-"            writing was shut down), checksum, error (null or a word)\n";
+"            writing was shut down), checksum, error (null or a word). If a system call failed,\n"
+"            also errno (its name).\n";
 
 static const char rest[] =
 "  Events with \"final\":true are taken just before the socket is closed.\n"
@@ -99,8 +100,8 @@ static const char rest[] =
 "                        subflows to another address can join only where something listens\n"
 "\n"
 "EXIT STATUS\n"
-"  0 all connections did what was asked; 1 one did not (its end event and stderr say why), or\n"
-"  the system refused something; 2 the command line is wrong. SIGTERM and SIGINT end the\n"
+"  0 all connections did what was asked; 1 the system refused something; 2 the command line is\n"
+"  wrong; 3 a connection failed (its end event and stderr say why). SIGTERM and SIGINT end the\n"
 "  program with final samples; open connections then end with error \"interrupted\".\n";
 
 static void put(const char *text)

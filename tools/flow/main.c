@@ -84,7 +84,7 @@ static int serve(const struct options *opt)
 	prctl(PR_SET_TIMERSLACK, 1);
 	loop_run(&flow);
 	close_output(&flow);
-	return flow.failed ? EXIT_RUNTIME : EXIT_SUCCESS;
+	return flow.failed ? EXIT_CONNECTION : EXIT_SUCCESS;
 }
 
 const struct command commands[] = {

@@ -120,7 +120,7 @@ static void send_some(struct conn *c, __u32 events)
 		return;
 	}
 	if (events & EPOLLRDHUP) {
-		conn_finish(c, "closed");	/* by the receiver, before the end */
+		conn_closed(c);
 		return;
 	}
 	if (n < 0)

@@ -317,7 +317,7 @@ static void event(struct conn *c, __u32 events)
 	if (c->state != CONN_SENDING)
 		oneway_event(c);
 	else if (events & EPOLLRDHUP && !c->udp)
-		conn_finish(c, "closed");
+		conn_closed(c);
 	else
 		send_due(c);
 }

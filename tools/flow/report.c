@@ -244,5 +244,7 @@ void report_end(const struct conn *c, const char *error)
 	if (c->own && c->wire.mode->tell_end)
 		c->wire.mode->tell_end(c);
 	put_text(c, "error", error ? error : "");
+	if (c->error)
+		put_text(c, "errno", strerrorname_np(c->error));
 	report_close(c);
 }

@@ -27,7 +27,7 @@ from mptcplab.plan.steering import STEER
 from mptcplab.recording.record import finish
 from mptcplab.scenario.load import Run
 from mptcplab.scenario.network import Network
-from mptcplab.workload.failures import is_flow
+from mptcplab.workload.context import FLOW
 
 
 @dataclass(frozen=True)
@@ -162,7 +162,7 @@ def labels(run: Run) -> dict[str, Any]:
 
 def _manifest(job: RunJob, outcome: Outcome) -> dict[str, Any]:
     run = job.run
-    self_sampling = {program.name for program in job.plan.programs if is_flow(without_cpu_cost(program))}
+    self_sampling = {program.name for program in job.plan.programs if without_cpu_cost(program)[0] == FLOW}
     network = Network(run.point.scenario)
     return {
         "identity": job.identity.name,

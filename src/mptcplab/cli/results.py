@@ -103,6 +103,10 @@ def serve(results: tuple[Path, ...], port: int) -> None:
     """Answer requests of this machine's browser until Ctrl-C. :raises MissingError: if the framework is missing."""
     if importlib.util.find_spec("flask") is None:
         raise MissingError("the live page needs Flask", hint=extra_command("serve"))
+    for folder in results:
+        if not folder.exists():
+            hint = "name results folders, or a folder that has some; without one, the page shows results/"
+            raise InputError(f"there is no folder '{folder}'", hint=hint)
     from mptcplab.serve.app import Folders, listen
 
     with listen(Folders.find_below(results or (_DEFAULT_FOLDER,)), port) as live:

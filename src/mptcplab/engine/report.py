@@ -17,7 +17,7 @@ from mptcplab.engine.process import Console, GuestProcess
 from mptcplab.engine.protocol import DiskFullError, Outcome
 from mptcplab.errors import LabError
 from mptcplab.plan.model import Plan
-from mptcplab.steps import down_since
+from mptcplab.steps import CONNECTION_FAILED, down_since
 
 _SHOWN_LINES = 12
 _DISK_FULL = "no space left on device"
@@ -26,12 +26,12 @@ _DISK_FULL_HINT = "see `df`: results need more space; the same command continues
 PLAN_HINT = "see the plan: `mptcplab plan FILE`"
 #: The words of tools/flow for connections that it lost, and for a connection that was never there.
 _FAILED = re.compile(r"flow: connection (\d+) failed: ([\w-]+)")
+_CONNECTION_STATUS = f" ended with status {CONNECTION_FAILED}: "
 _NOT_THERE = ("unreachable", "timeout", "refused", "connect-timeout")
 #: The kinds of events that take a link down and up.
 _CHANGES = ("down", "up")
 _CONNECTION_HINT = (
-    "a connection that is not there within 10 s ends the run: let the failure be shorter, or write "
-    'failures = "report" in a workload of the kind flow, requests or web, to count it beside the other results'
+    'the workload has failures = "end": without this key the run goes on, and its row says how many connections failed'
 )
 #: The prefix of a message on the console by the guest's first process, if it cannot write a report.
 _GUEST_PREFIX = "mptcplab: "
@@ -87,13 +87,13 @@ def _make_error(report: dict[str, Any], hint: str | None, plan: Plan | None) -> 
     if _DISK_FULL in message.lower():
         return DiskFullError(message, hint=_DISK_FULL_HINT)
     failed = _FAILED.findall(message)
-    if failed:
+    if failed and _CONNECTION_STATUS in message:
         # The last words of a program that lost many connections at once begin in the middle of a word.
         number, why = failed[0]
         more = f", and {len(failed) - 1} more" if len(failed) > 1 else ""
         message = f"{message.partition(': ')[0]}: connection {number} failed: {why}{more}"
+        hint = _CONNECTION_HINT
         if why in _NOT_THERE:
-            hint = _CONNECTION_HINT
             down = _links_down(plan, message.partition(" on ")[0]) if plan is not None else []
             message += f"; down when it started: {', '.join(down)}" if down else ""
     return LabError(message, hint=report.get("hint") or hint)

@@ -54,6 +54,12 @@ class _ProgramState:
     def is_client(self) -> bool:
         return bool(self.program["role"] == "client")
 
+    @property
+    def failed_status(self) -> int | None:
+        """The status with which it ended by itself, if that fails the run."""
+        accepted = (0, *self.program.get("accepted_statuses", ()))
+        return None if self.stopped or self.status in accepted else self.status
+
 
 class Timeline:
     """Runs the programs of one plan, its events and its sampler."""
@@ -142,9 +148,10 @@ class Timeline:
 
     def _check_failures(self) -> None:
         for running in self._programs:
-            if running.status and not running.stopped:
+            status = running.failed_status
+            if status is not None:
                 name, node = running.program["name"], running.program["node"]
-                raise GuestError(f"{name} on {node} {_end_of(running.status)}{self._last_message(name)}")
+                raise GuestError(f"{name} on {node} {_end_of(status)}{self._last_message(name)}")
 
     def _check_deadlines(self) -> None:
         for running in self._clients():

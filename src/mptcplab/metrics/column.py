@@ -13,7 +13,7 @@ from mptcplab.metrics.subflows import Ends, MptcpCounts, Sockets
 from mptcplab.plugins import plugins
 from mptcplab.recording.record import Recording
 from mptcplab.stats import mean_interval
-from mptcplab.workload.outputs import Reading
+from mptcplab.workload.outputs import NO_FAILURES, Failures, Reading
 from mptcplab.workload.recorded import RecordedWorkload
 
 # Columns and scopes: each number of a result is declared once, and all outputs follow.
@@ -227,7 +227,8 @@ class Subject:
     """One workload of one run: the argument of the functions that compute metrics.
 
     ``workload`` is what the manifest says of it, ``reading`` the results that its programs reported,
-    ``sockets`` the samples of its sockets, and ``counts`` the MPTCP counters of its hosts.
+    ``sockets`` the samples of its sockets, ``counts`` the MPTCP counters of its hosts, and ``failures`` its connections
+    that failed.
     """
 
     recording: Recording
@@ -237,6 +238,7 @@ class Subject:
     sockets: Sockets
     counts: MptcpCounts
     _known: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
+    failures: Failures = NO_FAILURES
 
     def compute_once(self, compute: Callable[[Subject], _T]) -> _T:
         """Return ``compute(self)``, computed only once: several metrics may be derived from it."""

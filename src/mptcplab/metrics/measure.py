@@ -42,7 +42,7 @@ from mptcplab.metrics.warnings import (
     pause_warnings,
 )
 from mptcplab.recording.record import Recording
-from mptcplab.workload.outputs import Items, TimedMessages, read_starts
+from mptcplab.workload.outputs import NO_FAILURES, Failures, Items, TimedMessages, read_starts
 from mptcplab.workload.recorded import RecordedWorkload, read_workload, read_workloads
 from mptcplab.workload.registry import workload_of
 
@@ -57,7 +57,7 @@ class WorkloadMeasurement:
     what did not happen within the run. ``is_bulk`` comes from :class:`Ends`. ``reasons`` say why it is so.
     ``gateways`` carried its connections; with one, the shares of ``sockets`` are from its inner connections.
     ``mptcp_faults`` say how the use of MPTCP differs from what was asked for; None if neither the side that connects
-    nor a gateway asked for it.
+    nor a gateway asked for it. ``failures`` has its connections that failed.
     """
 
     workload: str
@@ -72,6 +72,7 @@ class WorkloadMeasurement:
     never: tuple[str, ...] = ()
     reasons: tuple[Finding, ...] = ()
     mptcp_faults: tuple[str, ...] | None = None
+    failures: Failures = NO_FAILURES
 
     @property
     def duration_s(self) -> float:
@@ -128,9 +129,9 @@ def measure_workload(recording: Recording, workload: RecordedWorkload, network: 
         sockets = replace(sockets, use=replace(sockets.use, fell_back=0))
     if ends.receiving is None:  # other programs report their own sockets
         sockets = replace(sockets, use=replace(sockets.use, unseen=network.unseen[workload.client, workload.server]))
-    subject = Subject(recording, workload, ends, reading, sockets, counts)
-    values = compute_metrics(subject)
     failures = kind.failed_connections(recording, name)
+    subject = Subject(recording, workload, ends, reading, sockets, counts, failures=failures)
+    values = compute_metrics(subject)
     reported = requests_mptcp and bool(sockets.use.connections or not failures.failed)
     use = tuple(_use_warnings(sockets, workload, transports, opens_tcp=opens_tcp)) if reported else ()
     idle = tuple(_idle_warnings(sockets, ends, transports)) if reported else ()
@@ -164,6 +165,7 @@ def measure_workload(recording: Recording, workload: RecordedWorkload, network: 
         reasons=reasons_of(recording, workload, network, goodput_bps=reading.goodput_bps, with_mptcp=requests_mptcp),
         is_bulk=ends.is_bulk,
         gateways=gateways,
+        failures=failures,
         mptcp_faults=_mptcp_faults(sides if requests_mptcp and not opens_tcp else None, gateways),
     )
 

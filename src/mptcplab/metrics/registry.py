@@ -11,7 +11,18 @@ from mptcplab.metrics.column import Metric, Subject, columns_in
 from mptcplab.plugins import modules_of, plugins
 
 #: The sections of docs/metrics.md in the order in which tables have their columns; others come last.
-_SECTIONS = ("basic", "messages", "requests", "failures", "paths", "cpu", "captures", "radio", "steering")
+_SECTIONS = (
+    "basic",
+    "messages",
+    "requests",
+    "connections",
+    "failures",
+    "paths",
+    "cpu",
+    "captures",
+    "radio",
+    "steering",
+)
 
 
 def _order(metric: Metric) -> tuple[bool, int, int]:

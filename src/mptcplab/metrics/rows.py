@@ -18,6 +18,7 @@ from mptcplab.kernel.config import clock_text, kernel_text
 from mptcplab.metrics.against_tcp import ComparedRun, benefits_over_tcp, hash_conditions, path_rates
 from mptcplab.metrics.catalog.paths import OVER_TCP
 from mptcplab.metrics.column import Column, Display, Scope, ScopeRow
+from mptcplab.metrics.connections import FailedConnections, failed_in_runs
 from mptcplab.metrics.delivery import WINDOW_S, common_span_s, mean_jain_over_time
 from mptcplab.metrics.evidence import RowReason, reasons_of_row
 from mptcplab.metrics.gateways import text_of_all
@@ -151,6 +152,8 @@ class ResultRow:
     """The conditions of its runs (:class:`RunResult`); empty if they are unknown or differ."""
     path_rates: Mapping[str, float] = field(default_factory=dict)
     """The configured rate in bit/s of each path of the workload whose rate is fixed and known."""
+    failed: FailedConnections | None = None
+    """The connections that failed, if any did."""
 
     @property
     def goodput_mbps(self) -> Interval:
@@ -171,6 +174,11 @@ class ResultRow:
     def notes(self) -> tuple[str, ...]:
         """The texts of the reasons that tables and reports show."""
         return tuple(reason.text for reason in self.reasons if reason.is_noted)
+
+    @property
+    def failed_text(self) -> str:
+        """The connections that failed, for a cell; empty if none did."""
+        return self.failed.text_in(self.n) if self.failed is not None else ""
 
     @property
     def known(self) -> dict[str, Interval | None]:
@@ -220,6 +228,7 @@ class ResultRow:
             "runs": list(self.runs),
             "warnings": list(self.warnings),
             **({"reasons": [reason.to_json() for reason in self.reasons]} if self.reasons else {}),
+            **({"connections": self.failed.to_json()} if self.failed is not None else {}),
             **(self._overlaps() if self.overlaps else {}),
         }
 
@@ -408,6 +417,7 @@ def reduce(members: Sequence[tuple[RunResult, WorkloadMeasurement]]) -> ResultRo
         overlap_parts={name: fmean(seeds.values()) for name, seeds in overlaps.items()},
         conditions=first.conditions if len({run.conditions for run, _ in members}) == 1 else "",
         path_rates=first.path_rates.get(all_measured[0].workload, {}),
+        failed=failed_in_runs(measured.failures for measured in all_measured),
     )
 
 

@@ -21,6 +21,7 @@ from mptcplab.metrics.catalog.recovery import (
     usable_curve,
 )
 from mptcplab.metrics.column import Subject
+from mptcplab.metrics.connections import group_failures, seconds_text
 from mptcplab.metrics.delivery import BACK, BEFORE_S, Delivery, gap_s
 from mptcplab.metrics.instants import instants
 from mptcplab.metrics.manifest import read_paths
@@ -28,7 +29,7 @@ from mptcplab.metrics.subflows import FILE as COUNTERS
 from mptcplab.metrics.subflows import Ends, read_counters
 from mptcplab.recording.record import Recording
 from mptcplab.steps import down_since
-from mptcplab.workload.outputs import Failure, Failures
+from mptcplab.workload.outputs import Failures
 
 # Merge warnings that differ only in their numbers, as they do over seeds and points.
 
@@ -174,37 +175,23 @@ def pressure_counts(recording: Recording) -> dict[str, int]:
 
 def failure_warnings(recording: Recording, failures: Failures) -> Iterator[str]:
     """Yield a warning for each reason for which connections of a workload failed."""
-    alike: dict[tuple[str, bool], list[Failure]] = {}
-    for failure in failures.failed:
-        alike.setdefault((failure.reason, failure.was_established), []).append(failure)
-    for some in alike.values():
-        yield _sentence(recording, some, failures.connections)
-
-
-def _sentence(recording: Recording, failures: list[Failure], connections: int) -> str:
-    first = min(failures, key=lambda failure: failure.at_s)
-    after = sorted(failure.after_s for failure in failures if failure.after_s is not None)
-    shortest, longest = (_seconds(after[0]), _seconds(after[-1])) if after else ("", "")
-    span = shortest if shortest == longest else f"{shortest} to {longest}"
-    if first.was_established:
-        event = f"failed {span} after the handshake ({first.reason})"
-    else:
-        event = f"were not established: {first.reason}{f' after {span}' if span else ''}"
-    down = _links_down_at(recording, first.at_s)
-    places = f". Down then: {', '.join(down)}" if down else ""
-    return (
-        f"{len(failures)} of {connections} connections {event}; the first at {_seconds(first.at_s)} of the run{places}"
-    )
+    for group in group_failures(failures.failed):
+        if group.was_established:
+            when = "at once" if group.is_at_once else f"{group.span} after the handshake" if group.span else ""
+            where = ", as only the server saw" if group.side == "server" else ""
+            event = f"failed{f' {when}' if when else ''}: {group.word}{where}"
+        else:
+            event = f"were not established: {group.text}"
+        down = _links_down_at(recording, group.first_at_s)
+        places = f". Down then: {', '.join(down)}" if down else ""
+        first = seconds_text(group.first_at_s)
+        yield f"{group.count} of {failures.connections} connections {event}; the first at {first} of the run{places}"
 
 
 def _links_down_at(recording: Recording, time_s: float) -> list[str]:
     """Return the links that were down at ``time_s``, each with the instant of its failure."""
     changes = ((instant.time_s, instant.place, instant.is_failure) for instant in instants(recording))
-    return [f"{place} since {_seconds(since_s)}" for place, since_s in down_since(changes, time_s).items()]
-
-
-def _seconds(seconds: float) -> str:
-    return f"{seconds:.4g} s"
+    return [f"{place} since {seconds_text(since_s)}" for place, since_s in down_since(changes, time_s).items()]
 
 
 # Subflows that joined late and were limited by the window of a new connection.

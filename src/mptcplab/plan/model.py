@@ -63,6 +63,8 @@ def _are_plain(names: Sequence[str]) -> bool:
 
 #: The memory of a lab that needs no more.
 USUAL_MEMORY_BYTES = 1 << 30
+#: The field of programs that JSON has only where it says something.
+_OPTIONAL = "accepted_statuses"
 #: What JSON has as it is.
 _FINAL = (str, int, type(None))
 
@@ -151,8 +153,8 @@ class Plan:
         return tuple(sorted({feature for command in self.commands for feature in command.features}))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the plan as JSON data, without eBPF programs if it has none, and without the usual memory, as before
-        plans had them."""
+        """Return the plan as JSON data, without eBPF programs if it has none, without the usual memory, and without the
+        accepted statuses of programs that have none, as before plans had them."""
         usual = {"bpf": (), "memory_bytes": USUAL_MEMORY_BYTES}
         values = ((field.name, getattr(self, field.name)) for field in fields(self))
         return {name: _to_json(value) for name, value in values if name not in usual or value != usual[name]}
@@ -169,4 +171,8 @@ def _to_json(value: Any) -> Any:
     if isinstance(value, tuple):
         # Most are the words of a command.
         return value if value and isinstance(value[0], str) else tuple(map(_to_json, value))
-    return {key: part if isinstance(part, _FINAL) else _to_json(part) for key, part in vars(value).items()}
+    return {
+        key: part if isinstance(part, _FINAL) else _to_json(part)
+        for key, part in vars(value).items()
+        if part or key != _OPTIONAL
+    }

@@ -66,9 +66,9 @@ def _clients(plan: Plan) -> Iterator[str]:
     periods = sorted({event.every_ns for event in plan.events if event.every_ns})
     for period_ns in periods:
         yield from _loop([event for event in plan.events if event.every_ns == period_ns], period_ns)
-    clients = [program for program in plan.programs if program.role == "client"]
+    clients = sorted((program for program in plan.programs if program.role == "client"), key=lambda each: each.start_ns)
     steps: list[tuple[int, str]] = [(event.at_ns, _event(event)) for event in plan.events if not event.every_ns]
-    for number, program in enumerate(sorted(clients, key=lambda program: program.start_ns), start=1):
+    for number, program in enumerate(clients, start=1):
         timeout = f"timeout {_seconds(program.deadline_ns - program.start_ns)}"
         steps.append((program.start_ns, f"{timeout} {_run(program)} & c{number}=$!"))
     now = 0
@@ -77,9 +77,15 @@ def _clients(plan: Plan) -> Iterator[str]:
             yield f"sleep {_seconds(instant_ns - now)}"
             now = instant_ns
         yield line
-    yield from (f"wait $c{number}" for number in range(1, len(clients) + 1))
+    yield from (_wait(number, program) for number, program in enumerate(clients, start=1))
     if periods:
         yield "kill $loops"
+
+
+def _wait(number: int, program: Program) -> str:
+    """Return the command that waits for a client; the script ends if its status would fail a run."""
+    accepted = "|".join(map(str, program.accepted_statuses))
+    return f"wait $c{number}" + (f" || case $? in {accepted}) ;; *) exit 1 ;; esac" if accepted else "")
 
 
 def _event(event: Event) -> str:

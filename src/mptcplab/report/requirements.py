@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Requirements that the results of an experiment have to meet: ``mptcplab run --require``.
 
-``mptcp`` requires that each workload that asks for MPTCP uses it, bulk data on all paths. ``goodput_mbps >= 20`` is a
-bound for the mean of a metric, in the unit of its name in results.json; ``bulk:goodput_mbps >= 20`` is about one
-workload. Each requirement is checked for each row of the table that it is about.
+``mptcp`` requires that each workload that asks for MPTCP uses it, bulk data on all paths; ``connections`` that none
+fails. ``goodput_mbps >= 20`` is a bound for the mean of a metric, in the unit of its name in results.json;
+``bulk:goodput_mbps >= 20`` is about one workload. Each requirement is checked for each row of the table that it is
+about.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ from mptcplab.metrics.values import point_text
 from mptcplab.report.junit import Case, Suite
 from mptcplab.scenario.document import suggest_name
 
-_MPTCP = "mptcp"
+_MPTCP, _CONNECTIONS = "mptcp", "connections"
+#: Metrics that a run has only if a connection failed: without them a bound is met, not without a row to check.
+_OF_FAILED_CONNECTIONS = ("failed_connections", "failed_after_s")
 _COMPARISONS: dict[str, Callable[[float, float], bool]] = {
     ">=": operator.ge,
     "<=": operator.le,
@@ -71,7 +74,19 @@ class MptcpUsed:
     text: str = _MPTCP
 
 
-Requirement = Bound | MptcpUsed
+@dataclass(frozen=True)
+class ConnectionsHold:
+    """The requirement that no connection of any workload fails."""
+
+    text: str = _CONNECTIONS
+
+    @staticmethod
+    def fault(row: ResultRow) -> str:
+        """Return which connections of a row failed, empty if none did."""
+        return f"failed connections: {row.failed_text}" if row.failed is not None else ""
+
+
+Requirement = Bound | MptcpUsed | ConnectionsHold
 
 
 @dataclass(frozen=True)
@@ -95,13 +110,18 @@ def parse_requirement(text: str, workloads: Collection[str]) -> Requirement:
     """
     if text.strip() == _MPTCP:
         return MptcpUsed()
+    if text.strip() == _CONNECTIONS:
+        return ConnectionsHold()
     match = _BOUND.fullmatch(text)
     if match is None:
-        hint = "use mptcp, or a metric, >=, <=, > or <, and a number: 'goodput_mbps >= 20'"
+        hint = "use mptcp, connections, or a metric, >=, <=, > or <, and a number: 'goodput_mbps >= 20'"
         raise InputError(f"--require: '{text}' is not a requirement", hint=hint)
     metric, workload = match["metric"], match["workload"]
     if metric not in METRICS:
         raise InputError(f"--require: there is no metric '{metric}' in results.json", hint=_metric_hint(metric))
+    if metric in _OF_FAILED_CONNECTIONS:
+        message = f"--require: '{metric}' exists only in runs in which a connection failed"
+        raise InputError(message, hint="--require connections demands that none fails")
     if METRICS[metric].by_path:
         raise InputError(f"--require: '{metric}' has a value for each path", hint="only metrics of a workload can do")
     if workload is not None and workload not in workloads:
@@ -129,6 +149,8 @@ def check_requirements(
         if isinstance(requirement, Bound):
             faults = [(_place(row), fault) for row in rows if (fault := requirement.fault(row)) is not None]
             lack = f"no row has it; there are {', '.join(_metrics_of(rows, requirement.workload))}"
+        elif isinstance(requirement, ConnectionsHold):
+            faults, lack = [(_place(row), requirement.fault(row)) for row in rows], "there is no row"
         else:
             faults, lack = list(_mptcp_faults(results)), "no workload asked for MPTCP"
         verdicts += [RequirementVerdict(requirement, place, fault) for place, fault in faults or [("", lack)]]

@@ -32,6 +32,7 @@ _Filled = tuple[TableColumn, tuple[str, ...]]
 #: Other names by which users choose columns about sockets.
 _ALIASES = {"congestion_control": ("cc",)}
 _SHARE_HEAD, _SHARE_NAMES = "share by path", ("shares", "share")
+_FAILED_HEAD, _FAILED_NAMES = "failed connections", ("failed",)
 #: The note of a table with such a cell.
 IDENTICAL_NOTE = Note(
     "(identical): every seed gave exactly this value, so there is no interval. Where nothing else in the row varies "
@@ -72,6 +73,7 @@ def result_table(
         *_settings(rows),
         *_workloads(rows),
         *_metrics(rows, every=every, apart=apart),
+        *_failures(rows),
         *_socket_columns(rows),
         _runs(rows, {sentence: marks[text] for sentence, text in (warnings | explained).items()}),
     ]
@@ -137,6 +139,7 @@ def check_columns(columns: Sequence[str], sort: str | None, settings: Iterable[s
     keys = list(settings)
     names = [name for key, short in short_names(keys).items() for name in (short, key)]
     names += ["workload", *METRICS, *(text.heading for text in SOCKET_TEXTS), _SHARE_HEAD, "gateway", "n"]
+    names += [_FAILED_HEAD, *_FAILED_NAMES]
     names += [*_SHARE_NAMES, *(name for text in SOCKET_TEXTS for name in (text.name, *_ALIASES.get(text.name, ())))]
     names += [name for metric in METRICS.values() for name in (metric.noun, metric.heading)]
     known = {name.casefold() for name in (*names, *(text for metric in METRICS.values() for text in names_of(metric)))}
@@ -220,6 +223,12 @@ def _metric_text(row: ResultRow, name: str, unit: Unit) -> str:
     text = unit.interval(interval) if metric.display.with_spread else unit.text(interval.mean)
     shown = text if interval.n == row.n or metric.in_every_row else f"{text} ({interval.n} of {row.n})"
     return Cell(shown, interval.mean)
+
+
+def _failures(rows: Sequence[ResultRow]) -> list[_Filled]:
+    """Return the column of failed connections, if one failed."""
+    cells = tuple(row.failed_text for row in rows)
+    return [(TableColumn(_FAILED_HEAD, _FAILED_NAMES), cells)] if any(cells) else []
 
 
 def _socket_columns(rows: Sequence[ResultRow]) -> list[_Filled]:

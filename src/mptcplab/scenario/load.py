@@ -202,7 +202,6 @@ def _load(
     except ScenarioError as error:
         explain_list(sweep, error)
         raise
-    _refuse_same(sweep.document, points)
     refuse_idle_weights(sweep.document, [point.scenario for point in points])
     return Experiment(
         file=file,
@@ -250,22 +249,32 @@ def _read_whole(document: Document, key: str) -> int:
 
 
 def _points(sweep: Sweep, real_time: bool) -> tuple[tuple[SweepPoint, ...], tuple[Unavailable, ...]]:
-    """Return the points, and the points that are not available because the sweep varies the path manager."""
-    pairs, unavailable = [], []
-    for choice in sweep.choices:
-        try:
-            pairs.append(_resolve(sweep, choice, real_time))
-        except ScenarioError as error:
-            varies = any(setting.pattern[-1] == "path_manager" for setting in choice)
-            if error.kind != Mistake.UNAVAILABLE or not varies:
-                explain_queue(error, choice)
-                raise
-            unavailable.append(Unavailable(_labels(choice), error.about))
-            first = error
-    if not pairs:
-        raise first
+    """Return the points, and the points that are not available because the sweep varies the path manager.
+
+    Most mistakes are of one value. So each value is tried before all combinations, which may be many thousands.
+    """
+    resolved: dict[int, tuple[SweepPoint, dict[KeyPath, ScenarioError]]] = {}
+    unavailable: dict[int, ScenarioError] = {}
+    for places in (sweep.first_uses, range(len(sweep.choices))):
+        for place in places:
+            if place in resolved or place in unavailable:
+                continue
+            choice = sweep.choices[place]
+            try:
+                resolved[place] = _resolve(sweep, choice, real_time)
+            except ScenarioError as error:
+                varies = any(setting.pattern[-1] == "path_manager" for setting in choice)
+                if error.kind != Mistake.UNAVAILABLE or not varies:
+                    explain_queue(error, choice)
+                    raise
+                unavailable[place] = error
+        _refuse_same(sweep.document, [resolved[place][0] for place in places if place in resolved])
+    if not resolved:
+        raise unavailable[len(sweep.choices) - 1]
+    pairs = [resolved[place] for place in sorted(resolved)]
     refuse_idle([idle for _, idle in pairs])
-    return tuple(point for point, _ in pairs), tuple(unavailable)
+    lacking = (Unavailable(_labels(sweep.choices[place]), unavailable[place].about) for place in sorted(unavailable))
+    return tuple(point for point, _ in pairs), tuple(lacking)
 
 
 def _labels(choice: Choice) -> dict[str, str]:

@@ -85,11 +85,15 @@ Choice = tuple[Setting, ...]
 @dataclass(frozen=True)
 class Sweep:
     """The ``document`` that all points of a file share, and the settings over it: the ``choices``, one for each point,
-    and the ``fixed`` settings of the command line, at every point."""
+    and the ``fixed`` settings of the command line, at every point.
+
+    ``first_uses`` has the places of the choices in which a value of an axis is used for the first time.
+    """
 
     document: Document
     choices: tuple[Choice, ...]
     fixed: Choice = ()
+    first_uses: tuple[int, ...] = ()
 
 
 def read_sweep(document: Document, fixed: Sequence[Setting] = ()) -> Sweep:
@@ -111,7 +115,16 @@ def read_sweep(document: Document, fixed: Sequence[Setting] = ()) -> Sweep:
         hint = f"split the sweep into several files of at most {_MAX_POINTS} points"
         raise document.error(("sweep",), f"has {points} points", hint=hint, kind=Mistake.VALUE)
     choices = tuple(tuple(itertools.chain.from_iterable(choice)) for choice in itertools.product(*left))
-    return Sweep(document.drop(("sweep",)), choices, tuple(fixed))
+    return Sweep(document.drop(("sweep",)), choices, tuple(fixed), tuple(_first_uses([len(axis) for axis in left])))
+
+
+def _first_uses(lengths: Sequence[int]) -> list[int]:
+    """Return the first place of each value in the product of axes with these lengths, in order."""
+    places, stride = {0}, 1
+    for length in reversed(lengths):
+        places.update(range(0, length * stride, stride))
+        stride *= length
+    return sorted(places)
 
 
 def _refuse_hidden(document: Document, choice: Choice) -> None:

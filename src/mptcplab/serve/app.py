@@ -121,7 +121,7 @@ class Folder:
 
 @dataclass(frozen=True)
 class Folders:
-    """Results folders below ``roots``, which need not exist yet."""
+    """Results folders below ``roots``, of which the default one need not exist yet."""
 
     roots: tuple[Path, ...]
 

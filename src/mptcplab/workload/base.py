@@ -25,7 +25,7 @@ from mptcplab.fields import (
 from mptcplab.steps import Program
 from mptcplab.units import Duration, Size
 from mptcplab.workload.context import WorkloadContext
-from mptcplab.workload.outputs import Failures, Items, Reading, TimedMessages
+from mptcplab.workload.outputs import NO_FAILURES, Failures, Items, Reading, TimedMessages
 from mptcplab.workload.recorded import Ends
 
 if TYPE_CHECKING:
@@ -211,11 +211,13 @@ class WorkloadBase(Part):
         return None
 
     def failed_connections(self, recording: Recording, name: str) -> Failures:  # noqa: ARG002
-        """Return the failed connections of a workload; none if a failure would end the run.
+        """Return the failed connections of a workload; none if a failure would end the run."""
+        return NO_FAILURES
 
-        :raises LabError: if a program ended with the status of a failed connection for another reason.
-        """
-        return Failures(0, ())
+    @property
+    def accepted_statuses(self) -> tuple[int, ...]:
+        """The exit statuses of its programs, beside 0, with which a run goes on."""
+        return ()
 
     @property
     def latest_start(self) -> Duration:

@@ -95,11 +95,19 @@ def microseconds(time: Duration) -> str:
 
 def server(name: str, workload: WorkloadBase, call: Call) -> Program:
     """Return the program that listens on the workload's receiver."""
-    return Program(f"{name}.server", workload.receiver, "server", call.argv, starts=call.starts)
+    return Program(
+        f"{name}.server",
+        workload.receiver,
+        "server",
+        call.argv,
+        starts=call.starts,
+        accepted_statuses=workload.accepted_statuses,
+    )
 
 
 def client(name: str, workload: WorkloadBase, call: Call) -> Program:
     """Return the program that starts the workload on its sender."""
     start = int(workload.start)
     end = start + int(workload.timeout)
-    return Program(f"{name}.client", workload.sender, "client", call.argv, start, end, call.starts)
+    accepted = workload.accepted_statuses
+    return Program(f"{name}.client", workload.sender, "client", call.argv, start, end, call.starts, accepted)

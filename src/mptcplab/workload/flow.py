@@ -61,12 +61,12 @@ class Flow(WorkloadWithFailures):
         """Yield a server that ends after its last connection, and the client that opens all of them at once."""
         # Not bound to an address: an MPTCP server must accept joins at its other addresses as well.
         waiting = (FLOW, "server", "--port", str(context.port), *self._common(context, context.server_protocol))
-        yield server(name, self, self.tolerate_failures(Call(waiting)))
+        yield server(name, self, Call(waiting))
         address, port = context.destination
         connect = ("--connect", address, "--port", str(port))
         common = self._common(context, context.client_protocol)
         calling = Call((FLOW, "client", *connect, *self._options(context.seed), *common))
-        yield client(name, self, self.tolerate_failures(calling))
+        yield client(name, self, calling)
 
     def _common(self, context: WorkloadContext, protocol: Protocol) -> Iterator[str]:
         if protocol == "mptcp":

@@ -5,14 +5,14 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, TypeVar
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from mptcplab.errors import LabError
 from mptcplab.stats import nearest_rank_quantile
-from mptcplab.workload.recorded import read_start_ns, read_zero_ns
+from mptcplab.steps import CONNECTION_FAILED
+from mptcplab.workload.recorded import read_programs, read_start_ns, read_zero_ns
 
 if TYPE_CHECKING:
     from mptcplab.recording.record import Recording
@@ -24,8 +24,6 @@ NS = 1e9
 MS = 1e6
 #: The reason of a handshake that ``flow`` gave up, and the time after which it does so.
 _GIVEN_UP, _PATIENCE_S = "connect-timeout", 10.0
-#: What ``flow`` writes to its standard error of a connection that failed.
-_CONNECTION_FAILED = re.compile(r"flow: connection \d+ failed: ")
 #: The word of ``flow`` for connections that were still open when it was told to end.
 _INTERRUPTED = "interrupted"
 
@@ -49,16 +47,23 @@ class Failures:
 
 @dataclass(frozen=True)
 class Failure:
-    """A connection that failed at ``at_s`` from time zero, for a reason in a word of ``flow`` or an errno's name.
+    """A connection that failed at ``at_s`` from time zero, for a reason in a word of ``flow``.
 
     ``after_s`` counts from the connection's establishment, or if it was never established from its first SYN; None if
-    that instant is not known.
+    that instant is not known. ``errno`` is the name of the error of the system call that failed; None if the program
+    gave the connection up, or ended it for another reason. ``side`` is ``server`` if only the server noticed.
     """
 
     reason: str
     at_s: float
     after_s: float | None
     was_established: bool
+    errno: str | None = None
+    side: Literal["client", "server"] = "client"
+
+
+#: Of a workload in which no connection failed; how many it opened is not read then.
+NO_FAILURES = Failures(0, ())
 
 
 @dataclass(frozen=True)
@@ -116,7 +121,7 @@ class ConnectionEnd:
 
     Instants are in ns since boot; of the first and the last byte, None without any byte. ``connect_ns`` is the time of
     the handshake, which the client knows, ``delay_sum_ns`` the sum over the messages that arrived. ``error`` is a word
-    of ``flow`` or an errno's name.
+    of ``flow`` or an errno's name, ``errno`` the name of the error of the system call that failed.
     """
 
     conn: int
@@ -129,6 +134,7 @@ class ConnectionEnd:
     delay_sum_ns: int = 0
     error: str | None = None
     checksum: str | None = None
+    errno: str | None = None
 
 
 @dataclass(frozen=True)
@@ -245,32 +251,39 @@ def completion_metrics(times_s: list[float]) -> dict[str, float]:
 def read_failures(recording: Recording, name: str, *, at_once: bool) -> Failures:
     """Return the failed connections of a workload as its client saw them; ``at_once`` it opened all when it started.
 
-    :raises LabError: if a program ended with the same status for another reason.
+    A connection of which only the server noticed that it failed is one of them.
     """
-    for side in ("server", "client"):
-        _check_reasons(recording, f"{name}.{side}")
-    program = f"{name}.client"
+    client, server = f"{name}.client", f"{name}.server"
+    if CONNECTION_FAILED not in (program.status for program in read_programs(recording) if program.workload == name):
+        return NO_FAILURES
     zero_ns = read_zero_ns(recording)
-    begun = read_start_ns(recording, program) + zero_ns if at_once else None
-    started = {start.conn: start.t_ns for start in read_starts(recording, program)}
-    ends = read_ends(recording, program)
-    failed = (
-        Failure(
-            end.error,
-            (end.t_ns - zero_ns) / NS,
-            _duration(end, started.get(end.conn, begun)),
-            end.conn in started,
-        )
+    begun = read_start_ns(recording, client) + zero_ns if at_once else None
+    started = {start.conn: start.t_ns for start in read_starts(recording, client)}
+    ends = read_ends(recording, client)
+    failed = [
+        _failure(end, zero_ns, started.get(end.conn, begun), was_established=end.conn in started)
         for end in ends
-        if end.error and end.error != _INTERRUPTED
-    )
+        if _is_failure(end)
+    ]
+    failed_there = {end.conn for end in ends if _is_failure(end)}
+    accepted = {start.conn: start for start in read_starts(recording, server)}
+    for end in read_ends(recording, server):
+        start = accepted.get(end.conn)
+        # One that failed before it said its number at the client may be any of those that failed there.
+        is_known = start.client_conn in failed_there if start is not None else bool(failed_there)
+        if _is_failure(end) and not is_known:
+            failure = _failure(end, zero_ns, start.t_ns if start is not None else None, was_established=True)
+            failed.append(replace(failure, side="server"))
     return Failures(len(ends), tuple(failed))
 
 
-def _check_reasons(recording: Recording, program: str) -> None:
-    for line in recording.output(program, "err").splitlines():
-        if line.startswith("flow: ") and not _CONNECTION_FAILED.match(line):
-            raise LabError(f"{program}: {line.removeprefix('flow: ')}", hint=f"see out/{program}.err")
+def _is_failure(end: ConnectionEnd) -> bool:
+    return bool(end.error) and end.error != _INTERRUPTED
+
+
+def _failure(end: ConnectionEnd, zero_ns: int, begun_ns: int | None, *, was_established: bool) -> Failure:
+    at_s, after_s = (end.t_ns - zero_ns) / NS, _duration(end, begun_ns)
+    return Failure(str(end.error), at_s, after_s, was_established, end.errno)
 
 
 def _duration(end: ConnectionEnd, begun_ns: int | None) -> float | None:

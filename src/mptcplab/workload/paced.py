@@ -15,8 +15,9 @@ from mptcplab.fields import Boolean, Time, idle, value_error
 from mptcplab.steps import Call, Program
 from mptcplab.units import Duration
 from mptcplab.workload import base
-from mptcplab.workload.base import REVERSE_ADVICE, WorkloadBase
+from mptcplab.workload.base import REVERSE_ADVICE
 from mptcplab.workload.context import FLOW, WorkloadContext, client, server, socket_options
+from mptcplab.workload.failures import WorkloadWithFailures
 from mptcplab.workload.outputs import (
     NS,
     Arrivals,
@@ -29,6 +30,7 @@ from mptcplab.workload.outputs import (
     read_arrivals,
     read_ends,
     read_starts,
+    reading_of_failures,
 )
 from mptcplab.workload.recorded import read_zero_ns
 
@@ -136,10 +138,11 @@ MIN_PACKET, MAX_DATAGRAM = 16, 1472
 _MAX_PACKET = 65000
 
 
-class TimedWorkload(WorkloadBase):
+class TimedWorkload(WorkloadWithFailures):
     """A workload that sends messages of one size at scheduled instants, whether or not earlier ones arrive."""
 
     samples_itself = True
+    connects_at_once = True
     smallest: ClassVar[Mapping[str, Any]] = {"duration": "1 s"}
     advice: ClassVar[Mapping[str, str]] = {"direction": REVERSE_ADVICE}
 
@@ -199,18 +202,26 @@ class TimedWorkload(WorkloadBase):
     def read(self, recording: Recording, name: str) -> Reading:
         """Return the received bytes over the configured duration, or longer if the last message arrived later."""
         sending, receiving = self._sides(name)
-        (sender,), received = read_ends(recording, sending), read_ends(recording, receiving)
+        sender, received = next(iter(read_ends(recording, sending)), None), read_ends(recording, receiving)
         if not received and read_starts(recording, receiving):
             raise LabError(f"{name}: the receiver's report has no end", hint=f"see out/{receiving}.out")
-        # A receiver without any output has received nothing.
-        report = received[0] if received else ConnectionEnd(conn=0, t_ns=0, bytes=0, messages=0)
-        if sender.first_ns is None or sender.messages is None:
+        if sender is None or sender.first_ns is None:
+            return reading_of_failures(recording, name, self.failed_connections(recording, name))
+        # A receiver without any output has received nothing, and nor has one whose connection was not established.
+        report = ConnectionEnd(conn=0, t_ns=0, bytes=0, messages=0)
+        report = next((end for end in received if end.messages is not None), report)
+        sent = self._count_sent(recording, name, sender)
+        if sent is None:
             raise LabError(f"{name}: the sender's report has no messages", hint=f"see out/{sending}.out")
         finished = report.last_ns or sender.first_ns
         # The last message's interval ends with the duration: a stream without loss has the configured rate.
         elapsed = max(int(self.duration), finished - sender.first_ns) / NS
-        metrics = self._metrics(recording, receiving, sender.messages, report)
+        metrics = self._metrics(recording, receiving, sent, report)
         return Reading(8 * report.bytes / elapsed, elapsed, metrics)
+
+    def _count_sent(self, recording: Recording, name: str, sender: ConnectionEnd) -> int | None:  # noqa: ARG002
+        """Return the number of messages that were sent; None if the sender does not report it."""
+        return sender.messages
 
     def _metrics(self, recording: Recording, receiver: str, sent: int, report: ConnectionEnd) -> dict[str, float]:
         """Return the metrics of the ``sent`` messages; ``report`` is the last event of the receiver's output."""
@@ -234,6 +245,12 @@ class PacedWorkload(TimedWorkload):
                 raise idle("does nothing over UDP", "remove it, or use another protocol", key)
         return self
 
+    def _count_sent(self, recording: Recording, name: str, sender: ConnectionEnd) -> int | None:
+        """See the base class. What was due after the connection had failed counts as sent: it is lost, too."""
+        if sender.messages is None or not self.failed_connections(recording, name).failed:
+            return sender.messages
+        return max(sender.messages, -(-int(self.duration) // int(self.interval)))
+
     def _check_packet(self, size: int, key: str) -> None:
         upper = MAX_DATAGRAM if self.protocol == "udp" else _MAX_PACKET
         if not MIN_PACKET <= size <= upper:
@@ -254,12 +271,15 @@ class PacedWorkload(TimedWorkload):
         """See the base class; the first message is due when sending begins."""
         sending, receiving = self._sides(name)
         ends = read_ends(recording, sending)
-        if not ends or ends[0].first_ns is None or ends[0].messages is None:
+        if not ends or ends[0].first_ns is None:
+            return None
+        sent = self._count_sent(recording, name, ends[0])
+        if sent is None:
             return None
         begun_s = (ends[0].first_ns - read_zero_ns(recording)) / NS
         interval_s = int(self.interval) / NS
         arrived = self._read_messages(recording, receiving)
-        lost = sorted(set(range(ends[0].messages)) - {message.number for message in arrived})
+        lost = sorted(set(range(sent)) - {message.number for message in arrived})
         return TimedMessages(
             tuple(begun_s + interval_s * message.number for message in arrived),
             tuple(message.delay_ms for message in arrived),

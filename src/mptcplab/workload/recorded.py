@@ -114,12 +114,13 @@ class RecordedWorkload:
 
 @dataclass(frozen=True)
 class Program:
-    """A program of a run. Its times are in ns from time zero, each None if it is unknown."""
+    """A program of a run. Its times are in ns from time zero, each None if it is unknown, and so is its ``status``."""
 
     name: str
     role: str = ""
     start_ns: int | None = None
     end_ns: int | None = None
+    status: int | None = None
 
     @property
     def span_ns(self) -> tuple[int, int] | None:
@@ -145,7 +146,7 @@ def read_workload(recording: Recording, name: str) -> RecordedWorkload:
 def read_programs(recording: Recording) -> list[Program]:
     """Return the programs of a run."""
     return [
-        Program(entry["name"], entry.get("role", ""), entry.get("start_ns"), entry.get("end_ns"))
+        Program(entry["name"], entry.get("role", ""), entry.get("start_ns"), entry.get("end_ns"), entry.get("status"))
         for entry in recording.manifest.get("programs", ())
     ]
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from mptcplab.errors import LabError
 from mptcplab.fields import Misnomers, Number, idle, value_error
 from mptcplab.steps import Call, Program
 from mptcplab.units import Size
@@ -82,7 +81,7 @@ class RequestWorkload(WorkloadWithFailures):
         """Yield a server that runs until the end, and the client that sends requests."""
         port = ("--port", str(context.port))
         waiting = (FLOW, "server", *port, *socket_options(self, context.server_protocol), *context.sampling)
-        yield server(name, self, self.tolerate_failures(Call(waiting)))
+        yield server(name, self, Call(waiting))
         calling = (
             *(FLOW, "client"),
             *("--connect", context.address),
@@ -94,7 +93,7 @@ class RequestWorkload(WorkloadWithFailures):
             *socket_options(self, context.client_protocol),
             *context.sampling,
         )
-        yield client(name, self, self.tolerate_failures(Call(calling)))
+        yield client(name, self, Call(calling))
 
     def _requests(self) -> Iterator[str]:
         """Return the options of ``flow`` for the number and times of requests."""
@@ -111,10 +110,8 @@ class RequestWorkload(WorkloadWithFailures):
     def read(self, recording: Recording, name: str) -> Reading:
         """Return the results; times are from the request to the last byte of its response."""
         answers = read_responses(recording, f"{name}.client")
-        if not answers and self.failures == "report":
-            return reading_of_failures(recording, name, self.failed_connections(recording, name))
         if not answers:
-            raise LabError(f"{name}: no request got a response", hint=f"see out/{name}.client.err")
+            return reading_of_failures(recording, name, self.failed_connections(recording, name))
         times = [(answer.t_ns - answer.asked_ns) / NS for answer in answers]
         elapsed = (max(answer.t_ns for answer in answers) - min(answer.asked_ns for answer in answers)) / NS
         rate = goodput(sum(answer.response for answer in answers), elapsed, name)

@@ -23,7 +23,6 @@ from mptcplab.errors import InputError, LabError, MissingError
 from mptcplab.node.cpu import without_cpu_cost
 from mptcplab.plan.model import Plan
 from mptcplab.workload.context import FLOW
-from mptcplab.workload.failures import is_flow
 from mptcplab_ssh.collect import write_events, write_machines, write_results
 from mptcplab_ssh.connection import AGAIN, SshConnection
 from mptcplab_ssh.fitting import Fitted, fit, link_ends
@@ -252,7 +251,7 @@ class _RemoteRun:
 
     def go(self) -> None:
         """Run the programs and fetch the results."""
-        timed = {program.name for program in self._plan.programs if is_flow(without_cpu_cost(program))}
+        timed = {program.name for program in self._plan.programs if without_cpu_cost(program)[0] == FLOW}
         self._timeline = RemoteTimeline(self._fleet, self._plan, self._events)
         self._timeline.run()
         self._carry_out("count")

@@ -181,6 +181,7 @@ class RemoteTimeline:
         self._events = events
         self._due = [(event.at_ns, number) for number, event in enumerate(plan.events)]
         heapq.heapify(self._due)
+        self._accepted = {program.name: (0, *program.accepted_statuses) for program in plan.programs}
         self._stopped: set[str] = set()
         self._started: list[str] = []
         self._ended_at: dict[str, int] = {}
@@ -275,7 +276,7 @@ class RemoteTimeline:
         self._check_events()
         for agent in self._fleet.agents:
             for name, (status, _) in agent.ended.items():
-                if status and name not in self._stopped and name != SAMPLER:
+                if status not in self._accepted.get(name, (0,)) and name not in self._stopped and name != SAMPLER:
                     text = " ".join(agent.last_message(name).split())[-_MAX_MESSAGE_CHARS:]
                     end = f"ended with status {status}" if status < 128 else f"was killed by signal {status - 128}"
                     raise LabError(

@@ -59,8 +59,8 @@ Examples:
     multiple=True,
     metavar="REQUIREMENT",
     help="What the results have to meet, else the exit status is 1: `mptcp` (each workload that asks for MPTCP uses "
-    "it, bulk data on all paths), or a bound for the mean of a metric in each row, by its name in results.json: "
-    "'goodput_mbps >= 20', 'call:mos > 4' for one workload. Repeatable.",
+    "it, bulk data on all paths), `connections` (none fails), or a bound for the mean of a metric in each row, by its "
+    "name in results.json: 'goodput_mbps >= 20', 'call:mos > 4' for one workload. Repeatable.",
 )
 @junit_option
 @running_options

@@ -324,6 +324,6 @@ REASONS = (
         confirm="the exit status and log of the application",
         explanation="close() with unread data, SO_LINGER of zero and a killed process all abort.",
         page="workloads.md#connections-that-fail",
-        why_no_scenario="programs of the lab that abort make the run fail",
+        why_no_scenario="a program of the lab aborts only a connection that has failed",
     ),
 )
