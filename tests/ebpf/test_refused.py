@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """``mptcplab cc load`` on machines that cannot load a program: this machine, with one thing taken away for the command.
 
-tests/unit/test_ebpf.py has the same refusals, and more versions, without a kernel.
+tests/unit/ebpf/test_ebpf.py has the same refusals, and more versions, without a kernel.
 """
 
 from __future__ import annotations

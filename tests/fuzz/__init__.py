@@ -6,5 +6,5 @@
          worker.py  atheris (libFuzzer) on one target, in a separate process
          __main__.py    `python -m tests.fuzz --minutes N`: all targets in turn, and the findings
 
-The short form is tests/unit/test_fuzz.py: the same targets, with hypothesis.
+The short form is tests/unit/tests/test_fuzz.py: the same targets, with hypothesis.
 """

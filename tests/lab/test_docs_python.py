@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The examples of docs/python.md that run labs; tests/unit/test_docs_python.py executes the others."""
+"""The examples of docs/python.md that run labs; tests/unit/docs/test_python.py executes the others."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.python_page import copy_files, list_examples, new_names
+from tests.unit.docs.python_page import copy_files, list_examples, new_names
 
 EXAMPLES = list_examples()
 HEADINGS = list(dict.fromkeys(example.heading for example in EXAMPLES if example.needs_lab))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A number of links and a metric of workloads, each declared once: see tests/unit/test_columns.py."""
+"""A number of links and a metric of workloads, each declared once: see tests/unit/metrics/test_columns.py."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from tests.unit.radio.parts import coded_errors, spectrum
+from tests.unit.tools.radio.parts import coded_errors, spectrum
 from tests.wifi.neighbours import beside_802_11b
 from validation.wifi.experiments import Measure, names
 from validation.wifi.lab import ACCESS_POINT_G, Load, Measured, Network, measure

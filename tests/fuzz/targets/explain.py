@@ -33,7 +33,7 @@ class ExplainTarget:
 
     def seeds(self) -> Iterator[bytes]:
         """Yield the files of reports, those of collections, and an archive."""
-        for file in sorted((_UNIT / "reports").glob("*/*.txt")):
+        for file in sorted((_UNIT / "explain" / "reports").glob("*/*.txt")):
             kind = _SERVER if file.stem == "server" else _CLIENT
             yield bytes([kind]) + file.read_bytes()
         texts = {}

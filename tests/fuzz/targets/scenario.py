@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.unit.bad_cases import CASES
+from tests.unit.scenario.bad_cases import CASES
 
 from mptcplab.plan.compile import compile_plan
 from mptcplab.plan.estimate import estimate_seconds

@@ -48,14 +48,20 @@ def _cases(report: Path) -> Iterator[tuple[str, str, float]]:
 
 
 def folders() -> str:
-    """Return the table of all tests by folder."""
+    """Return the table of all tests by kind."""
     found = _load()
     lines = ["| tests | number | s, one after the other |", "| --- | --- | --- |"]
-    for folder in dict.fromkeys(str(Path(file).parent) for file in found["files"]):
-        those = [one for file, one in found["files"].items() if str(Path(file).parent) == folder]
+    for folder in dict.fromkeys(map(_kind_folder, found["files"])):
+        those = [one for file, one in found["files"].items() if _kind_folder(file) == folder]
         seconds = sum(one["seconds"] for one in those)
         lines.append(f"| `{folder}` | {sum(one['tests'] for one in those)} | {seconds:.1f} |")
     return "\n".join(lines) + "\n"
+
+
+def _kind_folder(file: str) -> str:
+    """Return the folder of tests of one kind, such as ``tests/unit``, that a file of tests is in."""
+    parts = Path(file).parts
+    return "/".join(parts[: parts.index("tests") + 2])
 
 
 def files() -> str:
