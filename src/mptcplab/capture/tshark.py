@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import os
 import re
@@ -10,11 +11,14 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
+from mptcplab.cache import cache_root
 from mptcplab.errors import InputError, MissingError
+from mptcplab.files import write_text
 
 _MAX_FILES = 64
 #: Raw sequence numbers, and no state per packet that nobody here reads. Summaries in the tree only take time.
@@ -62,10 +66,24 @@ def tshark_path() -> str:
 
 
 def tshark_version() -> str:
-    """Return the version of tshark. :raises MissingError: if it is not installed."""
-    done = subprocess.run([tshark_path(), "--version"], capture_output=True, text=True, errors="replace", check=False)
+    """Return the version of tshark, which is kept in the cache: starting tshark takes as long as reading a small file.
+
+    :raises MissingError: if it is not installed.
+    """
+    program = tshark_path()
+    stat = os.stat(program)
+    digest = hashlib.sha256(f"{program}\0{stat.st_size}\0{stat.st_mtime_ns}\0{stat.st_ino}".encode())
+    kept = cache_root() / "tshark" / digest.hexdigest()[:24]
+    with suppress(OSError):
+        return kept.read_text()
+    done = subprocess.run([program, "--version"], capture_output=True, text=True, errors="replace", check=False)
     match = _VERSION.search(done.stdout)
-    return match[0] if match else "of unknown version"
+    if match is None:
+        return "of unknown version"
+    with suppress(OSError):
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        write_text(kept, match[0])
+    return match[0]
 
 
 def check_files(files: Sequence[Path]) -> None:

@@ -222,11 +222,19 @@ def idle_keys(document: Document) -> dict[KeyPath, ScenarioError]:
     return {key: error for key, error in errors.items() if key not in used}
 
 
+def find_idle(idle: Sequence[dict[KeyPath, ScenarioError]]) -> ScenarioError | None:
+    """Return the error about a shared key that does nothing at any point; None if there is no such key.
+
+    ``idle`` has the :func:`idle_keys` of each point.
+    """
+    return next((error for key, error in idle[0].items() if all(key in errors for errors in idle)), None)
+
+
 def refuse_idle(idle: Sequence[dict[KeyPath, ScenarioError]]) -> None:
-    """Refuse a shared key that does nothing at any point. ``idle`` has the :func:`idle_keys` of each."""
-    for key, error in idle[0].items():
-        if all(key in errors for errors in idle):
-            raise error
+    """Refuse a shared key that does nothing at any point. ``idle`` is as for :func:`find_idle`."""
+    error = find_idle(idle)
+    if error is not None:
+        raise error
 
 
 def _idle_error(document: Document, source: KeyPath, over: Sequence[KeyPath]) -> ScenarioError:

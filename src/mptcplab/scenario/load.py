@@ -26,6 +26,7 @@ from mptcplab.scenario.expand import (
     expand_copies,
     expand_link_presets,
     expand_topology,
+    find_idle,
     idle_keys,
     refuse_idle,
     share_link_keys,
@@ -268,7 +269,11 @@ def _points(sweep: Sweep, real_time: bool) -> tuple[tuple[SweepPoint, ...], tupl
                     explain_queue(error, choice)
                     raise
                 unavailable[place] = error
-        _refuse_same(sweep.document, [resolved[place][0] for place in places if place in resolved])
+        known = [resolved[place] for place in places if place in resolved]
+        _refuse_same(sweep.document, [point for point, _ in known])
+        if known and find_idle([idle for _, idle in known]):
+            # What a point writes shows that, without the work of resolving it.
+            refuse_idle([idle_keys(_write_point(sweep, choice)) for choice in sweep.choices])
     if not resolved:
         raise unavailable[len(sweep.choices) - 1]
     pairs = [resolved[place] for place in sorted(resolved)]

@@ -3,13 +3,16 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.unit.written import PATHS, WORKLOAD, Write, one, settings_of
 
 from mptcplab.errors import Mistake
 from mptcplab.node.transport import Endpoint
+from mptcplab.scenario import load as scenario_load
 from mptcplab.scenario.document import ScenarioError
 from mptcplab.scenario.load import Experiment, load
 from mptcplab.units import Duration, Rate, Size
@@ -325,3 +328,47 @@ def test_a_queue_that_one_swept_discipline_does_not_use(write: Write) -> None:
         write(PATHS + WORKLOAD + f'[[sweep.zip]]\n{discipline}"{queue}" = ["1 s", "100 ms"]\n'), overrides=[rate]
     )
     assert [str(one.scenario.links["link1"].forward.queue) for one in zipped.points] == ["1 s", "100 ms"]
+
+
+def _axis(link: str, *more: str) -> str:
+    values = [*(f"{number} Mbit/s" for number in range(1, 100)), *more]
+    return f'"links.{link}.rate" = {json.dumps(values)}\n'
+
+
+@pytest.mark.parametrize(
+    ("links", "axes", "message"),
+    [
+        ("", _axis("link1", "-1 Mbit/s") + _axis("link2"), "a rate cannot be negative"),
+        ("", _axis("link1", "99000 kbit/s") + _axis("link2"), "the same scenario"),
+        ("[links.link1]\ndelay = '5 ms'\nforward.delay = '1 ms'\nbackward.delay = '1 ms'\n",
+         _axis("link1") + _axis("link2"), "does nothing"),
+    ],
+    ids=["value", "duplicate", "idle"],
+)  # fmt: skip
+def test_a_mistake_of_one_value_is_found_before_thousands_of_points(
+    write: Write, monkeypatch: pytest.MonkeyPatch, links: str, axes: str, message: str
+) -> None:
+    """A sweep of 9,801 points was refused after seven seconds, when all had been read."""
+    resolved = []
+    resolve = scenario_load._resolve
+
+    def count(*arguments: Any) -> Any:
+        resolved.append(arguments)
+        return resolve(*arguments)
+
+    monkeypatch.setattr(scenario_load, "_resolve", count)
+    with pytest.raises(ScenarioError, match=message):
+        load(write(f"{PATHS}{WORKLOAD}{links}[sweep]\n{axes}"))
+    assert len(resolved) <= 100 + 99, "each value of each axis, once"
+
+
+def test_the_order_of_points_is_that_of_the_file(write: Write) -> None:
+    """Each value is tried first, which must not show."""
+    sweep = '[sweep]\n"links.link1.rate" = ["1 Mbit/s", "2 Mbit/s"]\n"links.link2.rate" = ["3 Mbit/s", "4 Mbit/s"]\n'
+    points = load(write(PATHS + WORKLOAD + sweep)).points
+    assert [tuple(point.settings.values()) for point in points] == [
+        ("1 Mbit/s", "3 Mbit/s"),
+        ("1 Mbit/s", "4 Mbit/s"),
+        ("2 Mbit/s", "3 Mbit/s"),
+        ("2 Mbit/s", "4 Mbit/s"),
+    ]

@@ -410,6 +410,22 @@ def test_a_file_in_place_of_a_folder(tmp_path: Path) -> None:
     assert "is not a folder" in done.exception.message
 
 
+def test_a_folder_that_is_named_and_does_not_exist(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The page would be empty. Only the default folder may come later, with the first experiment."""
+    done = CliRunner().invoke(commands, ["serve", "--port", "0", str(tmp_path / "nothing")])
+    assert isinstance(done.exception, InputError)
+    assert (str(done.exception.message), done.exception.status) == (f"there is no folder '{tmp_path}/nothing'", 2)
+    assert "results/" in str(done.exception.hint)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("mptcplab.serve.app.listen", _refuse)
+    later = CliRunner().invoke(commands, ["serve", "--port", "0"])
+    assert str(later.exception) == "it listens"
+
+
+def _refuse(*_: object) -> None:
+    raise RuntimeError("it listens")
+
+
 def test_without_the_framework(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
     done = CliRunner().invoke(commands, ["serve"])

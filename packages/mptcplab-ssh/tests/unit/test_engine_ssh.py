@@ -7,8 +7,10 @@ import json
 import re
 import shutil
 import subprocess
+from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
@@ -17,7 +19,7 @@ from tests.unit.commanded import output_of
 
 import mptcplab_ssh
 from mptcplab.engine.protocol import engine_kind
-from mptcplab.errors import InputError
+from mptcplab.errors import InputError, LabError
 from mptcplab.plan.compile import compile_plan
 from mptcplab.plan.model import Plan
 from mptcplab.scenario.load import load
@@ -27,8 +29,9 @@ from mptcplab_ssh.collect import to_lab_clock
 from mptcplab_ssh.fitting import Fitted, fit, link_ends
 from mptcplab_ssh.inventory import MachineInventory, load_inventory
 from mptcplab_ssh.saved import Saved, check_movable
-from mptcplab_ssh.scripts import files_of
+from mptcplab_ssh.scripts import SAMPLER, files_of
 from mptcplab_ssh.sockets import algorithms, parse_samples, parse_socket
+from mptcplab_ssh.timeline import Fleet, RemoteTimeline
 
 ROOT = Path(__file__).resolve().parents[4]
 EXAMPLE = ROOT / "examples/ssh/inventory.toml"
@@ -334,3 +337,20 @@ def test_samples_of_sockets_and_queues() -> None:
     }  # fmt: skip
     (socket,) = algorithms(found.sockets)["sockets"]
     assert socket["congestion"] == ["cubic"]
+
+
+@pytest.mark.parametrize(("failures", "status", "fails"), [("report", 3, False), ("report", 1, True), ("end", 3, True)])
+def test_a_connection_that_fails_ends_a_run_only_if_it_is_to(failures: str, status: int, fails: bool) -> None:
+    """The machine says which status a program ended with; the plan, which of them it accepts."""
+    name = "bulk.client"
+    agent = SimpleNamespace(
+        ended={name: (status, 0), SAMPLER: (1, 0)},
+        connection=SimpleNamespace(place="a"),
+        last_message=lambda _: "flow: connection 0 failed: refused",
+        done={},
+    )
+    plan = _plan(f"workloads.*.failures={failures}")
+    assert name in {program.name for program in plan.programs}
+    timeline = RemoteTimeline(cast(Fleet, SimpleNamespace(agents=[agent])), plan, [[] for _ in plan.events])
+    with pytest.raises(LabError, match="connection 0 failed: refused") if fails else nullcontext():
+        timeline._check()
