@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from mptcplab.workload.outputs import Failure, Failures
 
-#: The grain of the kernel's timers: less is no wait, but the time of a few steps of the program.
+#: The grain of the kernel's timers. Less than it is the time of a few steps of the program.
 _AT_ONCE_S = 0.001
 
 
@@ -17,7 +17,7 @@ _AT_ONCE_S = 0.001
 class FailureGroup:
     """``count`` connections that failed for the same reason.
 
-    ``reason``, ``errno``, ``was_established`` and ``side`` are those of a
+    ``reason``, ``errno``, ``was_established`` and ``side`` are as in
     :class:`mptcplab.workload.outputs.Failure`. ``after_s`` has the shortest and the longest time until one failed,
     None if none is known; the first failed at ``first_at_s`` from time zero.
     """

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from pydantic import Field
 
 from mptcplab.steps import CONNECTION_FAILED
+from mptcplab.units import Duration
 from mptcplab.workload.base import WorkloadBase
-from mptcplab.workload.outputs import Failures, read_failures
+from mptcplab.workload.outputs import NS, Failures, read_failures
+from mptcplab.workload.recorded import read_zero_ns
 
 if TYPE_CHECKING:
     from mptcplab.recording.record import Recording
@@ -35,3 +37,17 @@ class WorkloadWithFailures(WorkloadBase):
     def failed_connections(self, recording: Recording, name: str) -> Failures:
         """See the base class."""
         return read_failures(recording, name, at_once=self.connects_at_once)
+
+    def last_ns(self, recording: Recording, name: str, begun_ns: int, last_ns: int) -> int:
+        """Return the instant, since boot, at which the time of its goodput ends: at its last data, ``last_ns``.
+
+        If a connection failed, it is not before the end that was asked for, or with a size before the last failure: a
+        transfer that broke off did not have the rate that it had until then.
+        """
+        failed = self.failed_connections(recording, name).failed
+        if not failed:
+            return last_ns
+        duration: Duration | None = getattr(self, "duration", None)
+        if duration is not None:
+            return max(last_ns, begun_ns + int(duration))
+        return max(last_ns, read_zero_ns(recording) + round(NS * max(failure.at_s for failure in failed)))

@@ -113,7 +113,7 @@ class Flow(WorkloadWithFailures):
         finished = max((end.last_ns or started for end in ends[receiver]), default=started)
         if self.checksum and not any(end.error for some in ends.values() for end in some):
             _compare_checksums(ends[client], ends[server], name)
-        elapsed = (finished - started) / NS
+        elapsed = (self.last_ns(recording, name, started, finished) - started) / NS
         metrics = {**sent_rates(ends[sender]), **self._completions(recording, ends, began, name)}
         return Reading(goodput(received, elapsed, name), elapsed, metrics)
 

@@ -269,7 +269,7 @@ def read_failures(recording: Recording, name: str, *, at_once: bool) -> Failures
     accepted = {start.conn: start for start in read_starts(recording, server)}
     for end in read_ends(recording, server):
         start = accepted.get(end.conn)
-        # One that failed before it said its number at the client may be any of those that failed there.
+        # A connection that failed before its header came may be any that failed at the client.
         is_known = start.client_conn in failed_there if start is not None else bool(failed_there)
         if _is_failure(end) and not is_known:
             failure = _failure(end, zero_ns, start.t_ns if start is not None else None, was_established=True)

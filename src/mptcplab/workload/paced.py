@@ -207,7 +207,7 @@ class TimedWorkload(WorkloadWithFailures):
             raise LabError(f"{name}: the receiver's report has no end", hint=f"see out/{receiving}.out")
         if sender is None or sender.first_ns is None:
             return reading_of_failures(recording, name, self.failed_connections(recording, name))
-        # A receiver without any output has received nothing, and nor has one whose connection was not established.
+        # A receiver without output, or without a connection, has received nothing.
         report = ConnectionEnd(conn=0, t_ns=0, bytes=0, messages=0)
         report = next((end for end in received if end.messages is not None), report)
         sent = self._count_sent(recording, name, sender)

@@ -113,7 +113,8 @@ class RequestWorkload(WorkloadWithFailures):
         if not answers:
             return reading_of_failures(recording, name, self.failed_connections(recording, name))
         times = [(answer.t_ns - answer.asked_ns) / NS for answer in answers]
-        elapsed = (max(answer.t_ns for answer in answers) - min(answer.asked_ns for answer in answers)) / NS
+        begun = min(answer.asked_ns for answer in answers)
+        elapsed = (self.last_ns(recording, name, begun, max(answer.t_ns for answer in answers)) - begun) / NS
         rate = goodput(sum(answer.response for answer in answers), elapsed, name)
         return Reading(rate, elapsed, self._metrics(times))
 

@@ -180,6 +180,33 @@ def test_messages_after_a_failure_are_lost(tmp_path: Path) -> None:
     assert messages.lost_s == (10, 11)
 
 
+@pytest.mark.parametrize(
+    ("goal", "seconds"), [({"duration": "4 s"}, 4.5), ({"size": "1 MB"}, 9), ({"duration": "30 s"}, 30)]
+)
+def test_a_transfer_that_breaks_off_has_no_higher_rate(tmp_path: Path, goal: dict[str, str], seconds: float) -> None:
+    """Its 9 kB arrived in the first 4.5 s, and its sender learnt of the failure 9 s after its SYN."""
+    received = _end(0, 20 * S, "interrupted", first_ns=18 * S, last_ns=int(22.5 * S)) | {"bytes": 9000}
+    recording = _recording(
+        tmp_path,
+        _start(0, 8 * S),
+        _end(0, 17 * S, "timeout", errno="ETIMEDOUT") | {"connect_ns": 0},
+        server=(_start(0, 8 * S, client_conn=0), received),
+    )
+    reading = workload({"kind": "flow", "reverse": False, "connections": 1, "checksum": False, **goal}).read(
+        recording, "new"
+    )
+    assert reading.duration_s == seconds
+    assert reading.goodput_bps == 8 * 9000 / seconds
+
+
+def test_requests_that_break_off_have_no_higher_rate(tmp_path: Path) -> None:
+    answer = {"event": "request", "conn": 0, "t_ns": 20 * S, "asked_ns": 19 * S, "response": 1000}
+    recording = _recording(tmp_path, _start(0, 9 * S), answer, _end(0, 14 * S, "reset", errno="EPIPE"))
+    reading = workload(REQUESTS | {"count": 5}).read(recording, "new")
+    assert (reading.duration_s, reading.goodput_bps) == (5, 1600)
+    assert reading.metrics["response_p50_ms"] == 1000
+
+
 def test_a_stream_that_is_not_established_is_a_row(tmp_path: Path) -> None:
     for reverse in (False, True):
         recording = _recording(tmp_path / str(reverse), _end(0, 18 * S, "connect-timeout"))
