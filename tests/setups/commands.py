@@ -18,9 +18,8 @@ from mptcplab.errors import LabError
 
 #: The checkout, the results and the cache folder in a root file system.
 _CHECKOUT, _OUT, _CACHE = "/mptcplab", "/out", "/cache"
-#: Folders of the cache that all set-ups share: the kernel is the same file everywhere. Selftests are compiled once by
-#: each compiler.
-_SHARED = ("kernels", "sources", "selftests")
+#: Folders of the cache that all set-ups share: the kernel is the same file everywhere.
+_SHARED = ("kernels", "sources")
 #: More variables, and a longer search path, than this machine has.
 _LONG_ENVIRONMENT = {f"UNUSED_{number}": "x" * 500 for number in range(40)}
 
