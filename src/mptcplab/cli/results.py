@@ -104,7 +104,8 @@ def serve(results: tuple[Path, ...], port: int) -> None:
     if importlib.util.find_spec("flask") is None:
         raise MissingError("the live page needs Flask", hint=extra_command("serve"))
     for folder in results:
-        if not folder.exists():
+        # The default folder may come with the first experiment that the page starts.
+        if not folder.exists() and folder != _DEFAULT_FOLDER:
             hint = "name results folders, or a folder that has some; without one, the page shows results/"
             raise InputError(f"there is no folder '{folder}'", hint=hint)
     from mptcplab.serve.app import Folders, listen

@@ -256,7 +256,8 @@ def _points(sweep: Sweep, real_time: bool) -> tuple[tuple[SweepPoint, ...], tupl
     """
     resolved: dict[int, tuple[SweepPoint, dict[KeyPath, ScenarioError]]] = {}
     unavailable: dict[int, ScenarioError] = {}
-    for places in (sweep.first_uses, range(len(sweep.choices))):
+    every = tuple(range(len(sweep.choices)))
+    for places in dict.fromkeys((sweep.first_uses, every)):
         for place in places:
             if place in resolved or place in unavailable:
                 continue
@@ -270,16 +271,18 @@ def _points(sweep: Sweep, real_time: bool) -> tuple[tuple[SweepPoint, ...], tupl
                     raise
                 unavailable[place] = error
         known = [resolved[place] for place in places if place in resolved]
+        idle = [idle for _, idle in known]
+        if known and find_idle(idle):
+            # What a point writes shows whether a key does nothing there, without the work of resolving it.
+            refuse_idle(
+                idle if places == every else [idle_keys(_write_point(sweep, choice)) for choice in sweep.choices]
+            )
+        # After that, since a key that does nothing makes points the same.
         _refuse_same(sweep.document, [point for point, _ in known])
-        if known and find_idle([idle for _, idle in known]):
-            # What a point writes shows that, without the work of resolving it.
-            refuse_idle([idle_keys(_write_point(sweep, choice)) for choice in sweep.choices])
     if not resolved:
         raise unavailable[len(sweep.choices) - 1]
-    pairs = [resolved[place] for place in sorted(resolved)]
-    refuse_idle([idle for _, idle in pairs])
     lacking = (Unavailable(_labels(sweep.choices[place]), unavailable[place].about) for place in sorted(unavailable))
-    return tuple(point for point, _ in pairs), tuple(lacking)
+    return tuple(resolved[place][0] for place in sorted(resolved)), tuple(lacking)
 
 
 def _labels(choice: Choice) -> dict[str, str]:

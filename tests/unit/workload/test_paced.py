@@ -128,7 +128,7 @@ def test_reading_flows(tmp_path: Path) -> None:
 
 def test_nothing_answered_is_an_error(tmp_path: Path) -> None:
     described = {"kind": "requests", "from": "client", "to": "server"}
-    with pytest.raises(LabError, match="no request got a response"):
+    with pytest.raises(LabError, match="no connection delivered anything"):
         workload(described).read(_recording(tmp_path, described, [], []), "it")
 
 
