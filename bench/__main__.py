@@ -53,10 +53,10 @@ def _report(text: str) -> None:
 
 def _ratios(parts: tuple[str, ...], repeats: int, extent: Extent) -> list[ratios.Ratio]:
     jobs: list[tuple[str, Callable[[], list[ratios.Ratio]]]] = [
-        ("real-time", lambda: [ratios.real_time("plain", "flow", 20, repeats, _report, extent)]),
-        ("real-time", lambda: [ratios.real_time("plain", "iperf3", 4, repeats, _report, extent)]),
+        ("real-time", lambda: [ratios.real_time("plain", "flow", 40, repeats, _report, extent)]),
+        ("real-time", lambda: [ratios.real_time("plain", "iperf3", 10, repeats, _report, extent)]),
         ("real-time", lambda: [ratios.real_time("Table 4.1's", "flow", 20, repeats, _report, extent)]),
-        ("real-time", lambda: [ratios.real_time("Table 4.1's", "iperf3", 4, repeats, _report, extent)]),
+        ("real-time", lambda: [ratios.real_time("Table 4.1's", "iperf3", 20, repeats, _report, extent)]),
         ("ns3", lambda: [ratios.against_ns3("100 Mbit/s", repeats, _report, extent)]),
         ("ns3", lambda: [ratios.against_ns3("1 Gbit/s", repeats, _report, extent)]),
         ("native", lambda: ratios.against_native(repeats, _report, extent)),

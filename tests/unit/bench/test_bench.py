@@ -180,10 +180,10 @@ def test_every_congestion_control_and_scheduler_of_ours_is_measured() -> None:
 
 
 def test_ratio_is_given_as_the_range_over_machines() -> None:
-    one = machines.Machine("a", machines.ORIGINS[0], None, {"ns3-100-mbit": [machines.Value(8.4, 8.1, 8.7, 2)]})
+    one = machines.Machine("a", machines.ORIGINS[0], None, {"ns3-100-mbit": [machines.Value(12.4, 12.1, 12.7, 2)]})
     other = machines.Machine("b", machines.ORIGINS[2], None, {"ns3-100-mbit": [machines.Value(5.9)]})
     (row,) = page.ratio_table([one, other]).splitlines()[2:]
-    assert row.endswith("| 8.4 (8.1 to 8.7), n = 2 | 5.9 | 5.9 to 8.4 | >= 8 | 1 of 2 |"), row
+    assert row.endswith("| 12.4 (12.1 to 12.7), n = 2 | 5.9 | 5.9 to 12.4 | >= 12 | 1 of 2 |"), row
 
 
 @pytest.mark.parametrize(
