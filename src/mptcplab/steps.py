@@ -16,6 +16,10 @@ from typing import Literal
 OURS = "mptcplab-"
 #: The exit status of our program ``flow`` if a connection failed: EXIT_CONNECTION of tools/flow/flow.h.
 CONNECTION_FAILED = 3
+#: The hint for a run that a failed connection has ended.
+FAILURES_END_HINT = (
+    'the workload has failures = "end": without this key the run goes on, and its row says how many connections failed'
+)
 
 
 class CommandLine:

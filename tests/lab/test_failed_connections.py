@@ -32,6 +32,30 @@ KINDS = {
     "voip": 'duration = "2 s", reverse = true, protocol = "udp"',
     "udp": 'duration = "2 s", rate = "1 Mbit/s"',
 }
+#: The kinds of other programs, with what each says if nothing answers its SYNs.
+OTHERS = {
+    "http": ('size = "1 MB"', "curl: (28) Failed to connect to 10.0.2.2 port 5002: Couldn't connect to server"),
+    "ftp": ('size = "1 MB"', "curl: (28) Failed to connect to 10.0.2.2 port 5002: Couldn't connect to server"),
+    "iperf3": ('duration = "1 s"', "unable to connect to server: Connection timed out (ETIMEDOUT)"),
+    "transfer": ('size = "1 MB"', "connect: Connection timed out (ETIMEDOUT)"),
+}
+#: What they say if the only link fails for good after 2 s, when 20 Mbit/s have carried less than half of 10 MB. TCP
+#: gives up after 3 retransmissions; the client of a download learns that only from its keepalive.
+BREAK = """
+title = "The only link fails for good"
+phases = "fixed"
+topology.preset = "direct"
+links.link1 = { rate = "20 Mbit/s", delay = "10 ms" }
+transport = { protocol = "tcp", sysctl = { "net.ipv4.tcp_retries2" = 3 } }
+workloads.new = { kind = "KIND", from = "client", to = "server", GOAL }
+events = [{ at = "2 s", type = "down", mode = "silent", link = "link1" }]
+"""
+BROKEN = {
+    "http": ('size = "10 MB"', "curl: (56) Recv failure: Connection timed out (ETIMEDOUT)"),
+    "ftp": ('size = "10 MB"', "curl: (56) Recv failure: Connection timed out (ETIMEDOUT)"),
+    "iperf3": ('duration = "5 s"', "unable to send control message: Broken pipe (EPIPE)"),
+    "transfer": ('size = "10 MB"', "write: Connection timed out (ETIMEDOUT)"),
+}
 #: A scenario of a reader, whose run ended with the error of the new connection; its phases are random.
 READERS = """
 title = "The main route is dead, the interface is up"
@@ -92,6 +116,44 @@ def test_the_other_workload_has_its_results(bench: Bench, kind: str) -> None:
     assert not any("established" in text for text in old.warnings)
 
 
+@pytest.mark.parametrize("kind", OTHERS)
+def test_other_programs_do_not_hide_the_other_workload_either(bench: Bench, kind: str) -> None:
+    """The kernel sends a SYN and two more, waits 1, 2 and 4 s, and gives up."""
+    goal, reason = OTHERS[kind]
+    text = OUTAGE.replace("KIND", kind).replace("MORE", goal).replace("DOWN", 'mode = "silent", link = "link1"')
+    rows = _rows(bench, text + 'transport.sysctl = { "net.ipv4.tcp_syn_retries" = 2 }\n')
+    old, new = rows["old"], rows["new"]
+    print(old.metrics, new.metrics, new.failed, new.warnings)
+    assert old.metrics["goodput_mbps"].mean > 5
+    assert old.failed is None
+    assert new.metrics["goodput_mbps"].mean == 0
+    assert new.failed is not None
+    (group,) = new.failed.groups
+    assert (new.failed.count, new.failed.opened, group.word, group.was_established) == (1, 1, reason, False)
+    assert group.after_s is not None
+    assert 7 <= group.after_s[0] < 7.3, "the kernel's timers have a grain, which grows with their time"
+    assert group.first_at_s == pytest.approx(4 + group.after_s[0], abs=1e-3), "it started at 4 s"
+    (warning,) = (text for text in new.warnings if "connections were not established" in text)
+    assert reason in warning
+    assert "Down then: link1 since 2 s" in warning
+
+
+@pytest.mark.parametrize("kind", BROKEN)
+def test_what_arrived_before_another_program_failed_counts(bench: Bench, kind: str) -> None:
+    """2 s of 20 Mbit/s, less the slow start, and with what the queue held."""
+    goal, reason = BROKEN[kind]
+    new = _rows(bench, BREAK.replace("KIND", kind).replace("GOAL", goal))["new"]
+    print(new.metrics, new.failed, new.warnings)
+    assert new.failed is not None
+    (group,) = new.failed.groups
+    assert (new.failed.count, new.failed.opened, group.word, group.was_established) == (1, 1, reason, True)
+    assert group.first_at_s is not None
+    assert group.first_at_s > 4, "three retransmissions take more than 2 s"
+    arrived = new.metrics["goodput_mbps"].mean * new.metrics["duration_s"].mean
+    assert 30 < arrived < 40, "Mbit"
+    assert any("Down then: link1 since 2 s" in text for text in new.warnings)
+
+
 def test_a_refusal_at_once_is_a_row_without_time(bench: Bench) -> None:
     """The interface is down, so the route is gone, and the kernel refuses within the same instant."""
     new = _rows(bench, _scenario("requests", down='mode = "interface", link = "access1"'))["new"]
@@ -130,6 +192,12 @@ def test_it_ends_the_run_if_it_is_to(bench: Bench) -> None:
     with pytest.raises(LabError, match="connection 0 failed: connect-timeout; down when it started: link1") as raised:
         bench.record(_scenario("requests", more=', failures = "end"'))
     assert 'failures = "end"' in str(raised.value.hint)
+
+
+def test_another_program_ends_the_run_if_it_is_to(bench: Bench) -> None:
+    text = BREAK.replace("KIND", "transfer").replace("GOAL", 'size = "10 MB", failures = "end"')
+    with pytest.raises(LabError, match=r"status 1: .* E write.*Connection timed out"):
+        bench.record(text)
 
 
 def test_the_command_shows_both_rows_and_succeeds(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from mptcplab.engine.process import Console, GuestProcess
 from mptcplab.engine.protocol import DiskFullError, Outcome
 from mptcplab.errors import LabError
 from mptcplab.plan.model import Plan
-from mptcplab.steps import CONNECTION_FAILED, down_since
+from mptcplab.steps import CONNECTION_FAILED, FAILURES_END_HINT, down_since
 
 _SHOWN_LINES = 12
 _DISK_FULL = "no space left on device"
@@ -30,9 +30,6 @@ _CONNECTION_STATUS = f" ended with status {CONNECTION_FAILED}: "
 _NOT_THERE = ("unreachable", "timeout", "refused", "connect-timeout")
 #: The kinds of events that take a link down and up.
 _CHANGES = ("down", "up")
-_CONNECTION_HINT = (
-    'the workload has failures = "end": without this key the run goes on, and its row says how many connections failed'
-)
 #: The prefix of a message on the console by the guest's first process, if it cannot write a report.
 _GUEST_PREFIX = "mptcplab: "
 _PRIVATE = {Path("/tmp"), Path("/run")}
@@ -92,7 +89,7 @@ def _make_error(report: dict[str, Any], hint: str | None, plan: Plan | None) -> 
         number, why = failed[0]
         more = f", and {len(failed) - 1} more" if len(failed) > 1 else ""
         message = f"{message.partition(': ')[0]}: connection {number} failed: {why}{more}"
-        hint = _CONNECTION_HINT
+        hint = FAILURES_END_HINT
         if why in _NOT_THERE:
             down = _links_down(plan, message.partition(" on ")[0]) if plan is not None else []
             message += f"; down when it started: {', '.join(down)}" if down else ""

@@ -19,7 +19,7 @@ class FailureGroup:
 
     ``reason``, ``errno``, ``was_established`` and ``side`` are as in
     :class:`mptcplab.workload.outputs.Failure`. ``after_s`` has the shortest and the longest time until one failed,
-    None if none is known; the first failed at ``first_at_s`` from time zero.
+    None if none is known; the first failed at ``first_at_s`` from time zero, None if that is not known.
     """
 
     reason: str
@@ -28,7 +28,7 @@ class FailureGroup:
     side: Literal["client", "server"]
     count: int
     after_s: tuple[float, float] | None
-    first_at_s: float
+    first_at_s: float | None
 
     @property
     def word(self) -> str:
@@ -70,6 +70,7 @@ def group_failures(failed: Iterable[Failure]) -> list[FailureGroup]:
 
 def _group(some: Sequence[Failure]) -> FailureGroup:
     first = some[0]
+    instants = [failure.at_s for failure in some if failure.at_s is not None]
     known = [failure.after_s for failure in some if failure.after_s is not None]
     return FailureGroup(
         first.reason,
@@ -78,7 +79,8 @@ def _group(some: Sequence[Failure]) -> FailureGroup:
         first.side,
         len(some),
         (min(known), max(known)) if known else None,
-        min(failure.at_s for failure in some),
+        # In order of time, of which only the later part may be unknown.
+        min(instants) if first.at_s is not None else None,
     )
 
 

@@ -21,7 +21,7 @@ from mptcplab.metrics.catalog.recovery import (
     usable_curve,
 )
 from mptcplab.metrics.column import Subject
-from mptcplab.metrics.connections import group_failures, seconds_text
+from mptcplab.metrics.connections import FailureGroup, group_failures, seconds_text
 from mptcplab.metrics.delivery import BACK, BEFORE_S, Delivery, gap_s
 from mptcplab.metrics.instants import instants
 from mptcplab.metrics.manifest import read_paths
@@ -182,10 +182,16 @@ def failure_warnings(recording: Recording, failures: Failures) -> Iterator[str]:
             event = f"failed{f' {when}' if when else ''}: {group.word}{where}"
         else:
             event = f"were not established: {group.text}"
-        down = _links_down_at(recording, group.first_at_s)
-        places = f". Down then: {', '.join(down)}" if down else ""
-        first = seconds_text(group.first_at_s)
-        yield f"{group.count} of {failures.connections} connections {event}; the first at {first} of the run{places}"
+        yield f"{group.count} of {failures.connections} connections {event}{_instant_text(recording, group)}"
+
+
+def _instant_text(recording: Recording, group: FailureGroup) -> str:
+    """Return when the first of a group failed and what was down then; nothing if the instant is not known."""
+    if group.first_at_s is None:
+        return ""
+    down = _links_down_at(recording, group.first_at_s)
+    places = f". Down then: {', '.join(down)}" if down else ""
+    return f"; the first at {seconds_text(group.first_at_s)} of the run{places}"
 
 
 def _links_down_at(recording: Recording, time_s: float) -> list[str]:

@@ -216,7 +216,12 @@ class WorkloadBase(Part):
 
     @property
     def accepted_statuses(self) -> tuple[int, ...]:
-        """The exit statuses of its programs, beside 0, with which a run goes on."""
+        """The exit statuses of its client, beside 0, with which a run goes on."""
+        return ()
+
+    @property
+    def accepted_server_statuses(self) -> tuple[int, ...]:
+        """The same of its server."""
         return ()
 
     @property

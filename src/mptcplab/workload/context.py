@@ -101,7 +101,7 @@ def server(name: str, workload: WorkloadBase, call: Call) -> Program:
         "server",
         call.argv,
         starts=call.starts,
-        accepted_statuses=workload.accepted_statuses,
+        accepted_statuses=workload.accepted_server_statuses,
     )
 
 

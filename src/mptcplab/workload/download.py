@@ -5,29 +5,32 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import Field, model_validator
 
 from mptcplab.errors import LabError
 from mptcplab.fields import Misnomers, Protocol, Whole, conflict, value_error
-from mptcplab.steps import Call, Program, shell
+from mptcplab.steps import FAILURES_END_HINT, Call, Program, shell
 from mptcplab.units import Size
 from mptcplab.workload import base
-from mptcplab.workload.base import WorkloadBase
 from mptcplab.workload.context import FLOW, WorkloadContext, client, server, with_algorithms
+from mptcplab.workload.curl import TIMES, TIMES_AND_STATUS, CurlEnd, read_curl_ends
+from mptcplab.workload.failures import WorkloadWithFailures, errno_at_end
 from mptcplab.workload.outputs import (
+    NO_FAILURES,
     NS,
-    Checksum,
+    Failure,
+    Failures,
     Item,
     Items,
     Reading,
     completion_metrics,
     goodput,
     read_checksums,
-    read_curl_reports,
 )
-from mptcplab.workload.recorded import read_span_ns
+from mptcplab.workload.recorded import read_span_ns, read_start_ns
 
 if TYPE_CHECKING:
     from mptcplab.recording.record import Recording
@@ -38,8 +41,6 @@ _RANDOM_BYTES = 128 * 2**20
 NAME = "file"
 #: The placeholder that ``xargs`` replaces by a number, everywhere in the command: it must be unique.
 _NUMBER = "MPTCPLAB_FILE_NUMBER"
-_TIMES = r'%{stderr}{"event":"curl","time_connect":%{time_connect},"time_total":%{time_total}}\n'
-_TIMES_AND_STATUS = _TIMES.replace("}\\n", ',"exitcode":%{exitcode}}\\n')
 #: The time between a broken download and the next attempt.
 _PAUSE_SECONDS = "0.1"
 
@@ -49,7 +50,7 @@ def folder(name: str) -> str:
     return f"/tmp/mptcplab-{name}"
 
 
-class Download(WorkloadBase):
+class Download(WorkloadWithFailures):
     """Downloads of a file by ``curl``, with a comparison of checksums."""
 
     misnomers: ClassVar[Misnomers] = {
@@ -60,7 +61,7 @@ class Download(WorkloadBase):
     is_bulk = True
     server_sends = True
     speaks_socks = True
-    recorded_if_set = ("through", "start_spread", "retries")
+    recorded_if_set = (*WorkloadWithFailures.recorded_if_set, "retries")
     packages: ClassVar[Mapping[str, str]] = {"xargs": "findutils"}
     # With several files, doctor checks `xargs`, too.
     smallest: ClassVar[Mapping[str, Any]] = {"size": "1 kB", "files": 2}
@@ -73,7 +74,7 @@ class Download(WorkloadBase):
         default=0,
         ge=0,
         le=1000,
-        description="times that a broken download of a file begins again, 100 ms later; 0: the run fails",
+        description="times that a broken download of a file begins again, 100 ms later",
         examples=[3],
     )
 
@@ -120,7 +121,7 @@ class Download(WorkloadBase):
             "--show-error",
             "--fail",
             "--write-out",
-            _TIMES_AND_STATUS if self.retries else _TIMES,
+            TIMES_AND_STATUS if self.retries else TIMES,
         )
         options += ("--proxy", f"socks5://{context.proxy}") if context.proxy is not None else ()
         fetch = self._with_algorithms(Call(("curl", *options, url)), context.client_protocol)
@@ -137,15 +138,54 @@ class Download(WorkloadBase):
         """See the base class."""
         return base.bulk(self.size, self.connections, None, capacity_bps)
 
-    def _count_broken(self, fetched: Sequence[Checksum], served: Checksum) -> int | None:
-        """Return the number of downloads that broke and were repeated; None if not every file arrived in the end."""
-        broken = len([checksum for checksum in fetched if checksum != served])
-        whole = len(fetched) - broken
-        return broken if whole == self.files and (self.retries or not broken) else None
-
     def _read_times_s(self, recording: Recording, name: str) -> list[float]:
         """Return the times of the complete downloads."""
-        return [report.time_total for report in read_curl_reports(recording, f"{name}.client") if not report.exitcode]
+        return [end.time_total for end in read_curl_ends(recording, f"{name}.client") if not end.status]
+
+    def failed_connections(self, recording: Recording, name: str) -> Failures:
+        """See the base class. A download that is repeated is not a failure, unless its file never arrives."""
+        if self.failures == "end":
+            return NO_FAILURES
+        program = f"{name}.client"
+        ends = read_curl_ends(recording, program)
+        final = [number for number in self._final(ends) if ends[number].is_connection_failure]
+        if not final:
+            return NO_FAILURES
+        start_s, instants = read_start_ns(recording, program) / NS, self._ended_s(ends)
+        failed = (_failure(ends[number], start_s, instants[number]) for number in final)
+        return Failures(self.files, tuple(failed))
+
+    def _final(self, ends: Sequence[CurlEnd]) -> list[int]:
+        """Return the places of the downloads in ``ends`` that failed and were not repeated.
+
+        If files that broke were fetched side by side, nothing tells whose last download is which: then these are the
+        last ones.
+        """
+        failed = [number for number, end in enumerate(ends) if end.status]
+        if not self.retries:
+            return failed
+        if self.connections > 1:
+            missing = self.files - (len(ends) - len(failed))
+            return failed[-missing:] if missing > 0 else []
+        final, attempts = [], 0
+        for number, end in enumerate(ends):
+            attempts = attempts + 1 if end.status else 0
+            if attempts > self.retries:
+                final.append(number)
+                attempts = 0
+        return final
+
+    def _ended_s(self, ends: Sequence[CurlEnd]) -> list[float | None]:
+        """Return when each of ``ends`` was, in s from the client's start; None if that is not known."""
+        times = [end.time_total for end in ends]
+        if self.connections == 1:
+            final = set(self._final(ends))
+            pauses = [bool(end.status) and number not in final for number, end in enumerate(ends)]
+            waited = accumulate(pauses, initial=0)
+            return [at + float(_PAUSE_SECONDS) * paused for at, paused in zip(accumulate(times), waited, strict=False)]
+        if self.connections == self.files and not self.retries:
+            return [*times]
+        return [*times[:1], *[None] * len(times[1:])]
 
     def items(self, recording: Recording, name: str) -> Items:
         """See the base class; times are curl's, from its start to the last byte."""
@@ -156,18 +196,44 @@ class Download(WorkloadBase):
         """Compare every download with the served file; the duration is the client's program's."""
         (served,) = read_checksums(recording, f"{name}.server")
         fetched = read_checksums(recording, f"{name}.client")
-        broken = self._count_broken(fetched, served)
-        if broken is None:
-            errors = recording.output(f"{name}.client", "err").splitlines()
-            errors = [line for line in errors if line.startswith("curl:")]
-            hint = f"{errors[0]} (see out/{name}.client.err)" if errors else f"see out/{name}.client.err"
-            raise LabError(f"{name}: a downloaded file differs from the served one", hint=hint)
+        broken = [checksum for checksum in fetched if checksum != served]
+        whole = len(fetched) - len(broken)
+        missing = self.files - whole
+        if not self._is_explained(recording, name, missing, len(broken)):
+            raise self._error(recording, name)
         start_ns, end_ns = read_span_ns(recording, f"{name}.client")
         elapsed = (end_ns - start_ns) / NS
         times = self._read_times_s(recording, name)
         metrics = completion_metrics(times) if len(times) > 1 else {}
-        metrics |= {"broken_downloads": float(broken)} if self.retries else {}
-        return Reading(goodput(served.bytes * self.files, elapsed, name), elapsed, metrics)
+        metrics |= {"broken_downloads": float(len(broken) - missing)} if self.retries else {}
+        parts = broken[len(broken) - missing :]
+        received = served.bytes * whole + sum(checksum.bytes for checksum in parts)
+        return Reading(goodput(received, elapsed, name), elapsed, metrics)
+
+    def _is_explained(self, recording: Recording, name: str, missing: int, broken: int) -> bool:
+        """Return whether ``missing`` files did not arrive, and ``broken`` downloads broke, as connections failed."""
+        if not missing:
+            return bool(self.retries or not broken)
+        ends = read_curl_ends(recording, f"{name}.client")
+        failed = self.failed_connections(recording, name).failed
+        if not all(ends[number].is_connection_failure for number in self._final(ends)):
+            return False
+        # Each download that failed has left a part of the file, which may be empty, or even all of it.
+        return 0 < missing <= len(failed) and missing <= broken and (bool(self.retries) or missing == broken)
+
+    def _error(self, recording: Recording, name: str) -> LabError:
+        """Return the error of a download that is not the served file."""
+        file = f"see out/{name}.client.err"
+        errors = [line for line in recording.output(f"{name}.client", "err").splitlines() if line.startswith("curl:")]
+        hint = f"{errors[0]} ({file})" if errors else file
+        if errors and self.failures == "end":
+            hint += f"; {FAILURES_END_HINT}"
+        return LabError(f"{name}: a downloaded file differs from the served one", hint=hint)
+
+
+def _failure(end: CurlEnd, start_s: float, after_start_s: float | None) -> Failure:
+    at_s = None if after_start_s is None else start_s + after_start_s
+    return Failure(end.reason, at_s, end.after_s, end.was_established, errno_at_end(end.message))
 
 
 def _repeat(line: str, retries: int) -> str:

@@ -15,7 +15,7 @@ from mptcplab.units import Duration, Size
 from mptcplab.workload import base
 from mptcplab.workload.base import REVERSE_ADVICE
 from mptcplab.workload.context import FLOW, WorkloadContext, algorithms, client, microseconds, server
-from mptcplab.workload.failures import WorkloadWithFailures
+from mptcplab.workload.failures import FlowWorkload
 from mptcplab.workload.outputs import (
     NS,
     ConnectionEnd,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from mptcplab.recording.record import Recording
 
 
-class Flow(WorkloadWithFailures):
+class Flow(FlowWorkload):
     """Bulk transfers by ``tools/flow``: exact samples of every subflow at a low cost."""
 
     samples_itself = True

@@ -5,24 +5,50 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
 from mptcplab.errors import LabError
 from mptcplab.fields import Boolean, Misnomers, Time, Whole, value_error
-from mptcplab.steps import Call, Program
+from mptcplab.steps import FAILURES_END_HINT, Call, Program
 from mptcplab.units import Size
 from mptcplab.workload import base
-from mptcplab.workload.base import REVERSE_ADVICE, WorkloadBase
+from mptcplab.workload.base import REVERSE_ADVICE
 from mptcplab.workload.context import WorkloadContext, client, server, with_algorithms
-from mptcplab.workload.outputs import Reading
+from mptcplab.workload.failures import WorkloadWithFailures, errno_at_end, sampled_bytes
+from mptcplab.workload.outputs import NO_FAILURES, NS, Failure, Failures, Reading, goodput
+from mptcplab.workload.recorded import read_span_ns, read_workload
 
 if TYPE_CHECKING:
     from mptcplab.recording.record import Recording
 
+#: The exit status of ``iperf3`` with any error; older versions with a report in JSON have 0.
+_FAILED = 1
+#: How the errors of ``iperf3`` begin that are about connections (iperf_error.c: their names there are in this order
+#: IECONNECT, IESTREAMCONNECT, IECREATESTREAM, IESTREAMWRITE, IESTREAMREAD, IESENDMESSAGE, IERECVMESSAGE, IESENDPARAMS,
+#: IESENDCOOKIE, IESENDRESULTS, IERECVRESULTS, IECTRLWRITE, IECTRLREAD, IECTRLCLOSE, IENOMSG).
+_OF_CONNECTIONS = (
+    "unable to connect to server",
+    "unable to connect stream",
+    "unable to create a new stream",
+    "unable to write to stream socket",
+    "unable to read from stream socket",
+    "unable to send control message",
+    "unable to receive control message",
+    "unable to send parameters to server",
+    "unable to send cookie to server",
+    "unable to send results",
+    "unable to receive results",
+    "unable to write to the control socket",
+    "unable to read from the control socket",
+    "control socket has closed unexpectedly",
+    "idle timeout for receiving data",
+)
 
-class Iperf3(WorkloadBase):
+
+class Iperf3(WorkloadWithFailures):
     """A test by ``iperf3``; the recording keeps its JSON report."""
 
     advice: ClassVar[Mapping[str, str]] = {"direction": REVERSE_ADVICE}
@@ -73,11 +99,73 @@ class Iperf3(WorkloadBase):
         packets = base.bulk(self.size, self.connections, self.duration, capacity_bps, packet=base.IPERF3_PACKET)
         return packets + base.IPERF3_SECOND * self.expected_seconds(capacity_bps)
 
+    @property
+    def accepted_statuses(self) -> tuple[int, ...]:
+        """See the base class. Whether the error is a connection's is in the report, which :meth:`read` checks."""
+        return (_FAILED,) if self.failures == "report" else ()
+
+    def failed_connections(self, recording: Recording, name: str) -> Failures:
+        """See the base class. ``iperf3`` gives its whole test up at the first error: all its connections failed."""
+        report = _read_report(recording, name)
+        error = report.error
+        if self.failures == "end" or error is None:
+            return NO_FAILURES
+        start_ns, end_ns = read_span_ns(recording, f"{name}.client")
+        # It begins with a SYN. When its connections were established is not in the report.
+        after_s = None if report.was_established else (end_ns - start_ns) / NS
+        failure = Failure(error, end_ns / NS, after_s, report.was_established, errno_at_end(error))
+        return Failures(self.connections, (failure,) * self.connections)
+
     def read(self, recording: Recording, name: str) -> Reading:
-        """Return the counts of iperf3's server, from the client's report."""
-        try:
-            report = json.loads(recording.output(f"{name}.client"))
-            total = report["end"]["sum_received"]
-            return Reading(float(total["bits_per_second"]), float(total["seconds"]))
-        except (ValueError, KeyError) as error:
-            raise LabError(f"{name}: the report of iperf3 cannot be read", hint=f"see out/{name}.client.out") from error
+        """Return the counts of iperf3's server, from the client's report. :raises LabError: if there are none."""
+        report = _read_report(recording, name)
+        if report.error is not None:
+            return self._read_failed(recording, name, report, report.error)
+        if report.received is None:
+            raise _unreadable(name)
+        return report.received
+
+    def _read_failed(self, recording: Recording, name: str, report: _Report, error: str) -> Reading:
+        """Return what arrived until a connection failed. :raises LabError: for another ``error``."""
+        is_connection = error.startswith(_OF_CONNECTIONS)
+        if self.failures == "end" or not is_connection:
+            hint = FAILURES_END_HINT if is_connection else f"see out/{name}.client.out"
+            raise LabError(f"{name}: iperf3: {error}", hint=hint)
+        start_ns, end_ns = read_span_ns(recording, f"{name}.client")
+        if not report.was_established:
+            return Reading(0.0, (end_ns - start_ns) / NS)
+        received = report.received_bytes
+        if not self.reverse:  # The server's counts did not come back.
+            ends = read_workload(recording, name).ends
+            received = sampled_bytes(recording, ends.receiver, ends.ports)
+        elapsed = self.duration.seconds if self.duration is not None else (end_ns - start_ns) / NS
+        return Reading(goodput(received, elapsed, name), elapsed)
+
+
+@dataclass(frozen=True)
+class _Report:
+    """The client's report: its ``error``, whether its connections for data were established, and what arrived.
+
+    ``received`` is None if the report lacks it.
+    """
+
+    error: str | None
+    was_established: bool
+    received: Reading | None
+    received_bytes: int
+
+
+def _read_report(recording: Recording, name: str) -> _Report:
+    """Return the client's report. :raises LabError: if it is none."""
+    try:
+        report = json.loads(recording.output(f"{name}.client"))
+        total = report.get("end", {}).get("sum_received", {})
+        received = Reading(float(total["bits_per_second"]), float(total["seconds"])) if "seconds" in total else None
+        connected = bool(report.get("start", {}).get("connected"))
+        return _Report(report.get("error"), connected, received, int(total.get("bytes", 0)))
+    except (ValueError, AttributeError, KeyError) as problem:
+        raise _unreadable(name) from problem
+
+
+def _unreadable(name: str) -> LabError:
+    return LabError(f"{name}: the report of iperf3 cannot be read", hint=f"see out/{name}.client.out and .err")

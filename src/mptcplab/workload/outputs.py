@@ -47,15 +47,15 @@ class Failures:
 
 @dataclass(frozen=True)
 class Failure:
-    """A connection that failed at ``at_s`` from time zero, for a reason in a word of ``flow``.
+    """A connection that failed at ``at_s`` from time zero, for a reason in a word of ``flow`` or another program.
 
-    ``after_s`` counts from the connection's establishment, or if it was never established from its first SYN; None if
-    that instant is not known. ``errno`` is the name of the error of the system call that failed; None if the program
-    gave the connection up, or ended it for another reason. ``side`` is ``server`` if only the server noticed.
+    ``after_s`` counts from the connection's establishment, or if it was never established from its first SYN. Both are
+    None if the instant is not known. ``errno`` is the name of the error of the system call that failed; None if the
+    program gave the connection up, or ended it for another reason. ``side`` is ``server`` if only the server noticed.
     """
 
     reason: str
-    at_s: float
+    at_s: float | None
     after_s: float | None
     was_established: bool
     errno: str | None = None
@@ -162,14 +162,6 @@ class Checksum:
     checksum: str
 
 
-@dataclass(frozen=True)
-class CurlReport:
-    """The report of ``curl`` about a download: its time in s from the start to the last byte, and its exit status."""
-
-    time_total: float
-    exitcode: int = 0
-
-
 def read_starts(recording: Recording, program: str) -> list[ConnectionStart]:
     """Return the connections that a ``flow`` established."""
     return _parse_events(ConnectionStart, _events(recording, program, "start"))
@@ -196,11 +188,6 @@ def read_checksums(recording: Recording, program: str) -> list[Checksum]:
     if not entries:
         raise LabError(f"{program} reported no checksum", hint=f"see out/{program}.err")
     return entries
-
-
-def read_curl_reports(recording: Recording, program: str) -> list[CurlReport]:
-    """Return the reports of every ``curl`` of a program."""
-    return _parse_events(CurlReport, _error_events(recording, program, "curl"))
 
 
 def _events(recording: Recording, program: str, kind: str) -> Iterable[Mapping[str, Any]]:
@@ -300,4 +287,9 @@ def reading_of_failures(recording: Recording, name: str, failures: Failures) -> 
     if not failures.failed:
         raise LabError(f"{name}: no connection delivered anything", hint=f"see out/{name}.client.err")
     start_s = read_start_ns(recording, f"{name}.client") / NS
-    return Reading(0.0, max(failure.at_s for failure in failures.failed) - start_s)
+    return Reading(0.0, last_failure_s(failures) - start_s)
+
+
+def last_failure_s(failures: Failures) -> float:
+    """Return the instant in s from time zero at which the last connection of ``flow`` failed."""
+    return max(failure.at_s for failure in failures.failed if failure.at_s is not None)

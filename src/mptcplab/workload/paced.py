@@ -17,7 +17,7 @@ from mptcplab.units import Duration
 from mptcplab.workload import base
 from mptcplab.workload.base import REVERSE_ADVICE
 from mptcplab.workload.context import FLOW, WorkloadContext, client, server, socket_options
-from mptcplab.workload.failures import WorkloadWithFailures
+from mptcplab.workload.failures import FlowWorkload
 from mptcplab.workload.outputs import (
     NS,
     Arrivals,
@@ -138,7 +138,7 @@ MIN_PACKET, MAX_DATAGRAM = 16, 1472
 _MAX_PACKET = 65000
 
 
-class TimedWorkload(WorkloadWithFailures):
+class TimedWorkload(FlowWorkload):
     """A workload that sends messages of one size at scheduled instants, whether or not earlier ones arrive."""
 
     samples_itself = True

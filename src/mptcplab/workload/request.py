@@ -13,7 +13,7 @@ from mptcplab.fields import Misnomers, Number, idle, value_error
 from mptcplab.steps import Call, Program
 from mptcplab.units import Size
 from mptcplab.workload.context import FLOW, WorkloadContext, client, server, socket_options
-from mptcplab.workload.failures import WorkloadWithFailures
+from mptcplab.workload.failures import FlowWorkload
 from mptcplab.workload.outputs import NS, Item, Items, Reading, goodput, read_responses, reading_of_failures
 from mptcplab.workload.recorded import read_zero_ns
 
@@ -24,7 +24,7 @@ _MAX_RESPONSE = 100_000_000
 _SHAPES = {"pareto": 1.2, "lognormal": 1.0}
 
 
-class RequestWorkload(WorkloadWithFailures):
+class RequestWorkload(FlowWorkload):
     """A workload of requests, whose responses may have random sizes."""
 
     misnomers: ClassVar[Misnomers] = {

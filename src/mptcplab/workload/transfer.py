@@ -8,6 +8,7 @@ has ended while its socket is full, which never ends in virtual time (docs/decis
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -18,10 +19,10 @@ from mptcplab.fields import Protocol
 from mptcplab.steps import Call, Program, shell
 from mptcplab.units import Size
 from mptcplab.workload import base
-from mptcplab.workload.base import WorkloadBase
 from mptcplab.workload.context import FLOW, WorkloadContext, client, server, with_algorithms
-from mptcplab.workload.outputs import NS, Reading, goodput, read_checksums
-from mptcplab.workload.recorded import read_span_ns
+from mptcplab.workload.failures import WorkloadWithFailures, errno_at_end, sampled_bytes
+from mptcplab.workload.outputs import NO_FAILURES, NS, Failure, Failures, Reading, goodput, read_checksums
+from mptcplab.workload.recorded import read_programs, read_span_ns, read_workload
 
 if TYPE_CHECKING:
     from mptcplab.recording.record import Recording
@@ -32,9 +33,15 @@ _BLOCK = ("-b", "65536")
 _WAKE_BYTES = 32768
 #: The time that one side waits for the other to close after its own data has ended: in effect without limit.
 _PATIENCE = ("-t", "1000000")
+#: The exit status of ``socat`` with any error.
+_FAILED = 1
+#: An error of ``socat`` at its connection, as ``2025/01/01 00:00:17 socat[26] E connect(5, AF=2 ..., 16): No route to
+#: host``. Its other end are pipes, of which one ends without an error if its connection does.
+_ERROR = re.compile(r" socat\[\d+\] E (connect|read|write|send|recv)\(.*\): (.*)$", re.MULTILINE)
+_CONNECT = "connect"
 
 
-class Transfer(WorkloadBase):
+class Transfer(WorkloadWithFailures):
     """A file through ``socat``, timed as by ``time nc``, with a comparison of checksums."""
 
     is_bulk = True
@@ -71,12 +78,51 @@ class Transfer(WorkloadBase):
         """See the base class."""
         return base.bulk(self.size, 1, None, capacity_bps)
 
+    @property
+    def accepted_statuses(self) -> tuple[int, ...]:
+        """See the base class. Whether the error is the connection's is in its text, which :meth:`read` checks."""
+        return (_FAILED,) if self.failures == "report" else ()
+
+    def failed_connections(self, recording: Recording, name: str) -> Failures:
+        """See the base class."""
+        error = _ERROR.search(recording.output(f"{name}.client", "err")) if _has_failed(recording, name) else None
+        if error is None:
+            return NO_FAILURES
+        start_ns, end_ns = read_span_ns(recording, f"{name}.client")
+        call, message = error.groups()
+        reason = f"{call}: {message}"
+        # The program begins with a SYN. When it was answered is not known.
+        after_s = (end_ns - start_ns) / NS if call == _CONNECT else None
+        failure = Failure(reason, end_ns / NS, after_s, was_established=call != _CONNECT, errno=errno_at_end(reason))
+        return Failures(1, (failure,))
+
     def read(self, recording: Recording, name: str) -> Reading:
         """Return the goodput from the start of the client's program to its end."""
+        start_ns, end_ns = read_span_ns(recording, f"{name}.client")
+        elapsed = (end_ns - start_ns) / NS
+        if _has_failed(recording, name):
+            return Reading(goodput(self._read_part(recording, name), elapsed, name), elapsed)
         sums = {side: read_checksums(recording, f"{name}.{side}")[0] for side in ("client", "server")}
         if sums["client"] != sums["server"]:
             hint = f"see out/{name}.client.err and out/{name}.server.err"
             raise LabError(f"{name}: the received data differs from the data sent", hint=hint)
-        start_ns, end_ns = read_span_ns(recording, f"{name}.client")
-        elapsed = (end_ns - start_ns) / NS
         return Reading(goodput(sums["server"].bytes, elapsed, name), elapsed)
+
+    def _read_part(self, recording: Recording, name: str) -> int:
+        """Return the bytes that arrived until the connection failed. :raises LabError: if it did not fail.
+
+        The reader reports them if its side noticed the failure. Otherwise the samples of its sockets tell.
+        """
+        if not self.failed_connections(recording, name).failed:
+            said = recording.output(f"{name}.client", "err").strip().splitlines()
+            message = f": {said[0]}" if said else ""
+            raise LabError(f"{name}: socat failed{message}", hint=f"see out/{name}.client.err")
+        if '"stream"' in recording.output(f"{name}.server", "err"):
+            return read_checksums(recording, f"{name}.server")[0].bytes
+        ends = read_workload(recording, name).ends
+        return sampled_bytes(recording, ends.receiver, ends.ports)
+
+
+def _has_failed(recording: Recording, name: str) -> bool:
+    """Return whether the client ended with the status of a failure, which only a run that goes on records."""
+    return any(program.name == f"{name}.client" and program.status == _FAILED for program in read_programs(recording))

@@ -285,7 +285,7 @@ def test_split_key(text: str, path: tuple[str, ...] | None) -> None:
 def test_known_keys_of_every_table() -> None:
     tables = {"workloads": {"bulk": {"kind": "transfer"}}}
     assert set(known_fields(tables, ())) == set(fields_of(Written))
-    assert set(known_fields(tables, ("workloads", "bulk"))) == {*OF_EVERY_KIND, "kind", "size"}
+    assert set(known_fields(tables, ("workloads", "bulk"))) == {*OF_EVERY_KIND, "failures", "kind", "size"}
     assert "checksum" in known_fields({}, ("workloads", "bulk"))
     assert set(known_fields({}, ("hosts", "a", "transport", "endpoints", 0))) == {"link", "flags", "port"}
     assert "rate" in known_fields({}, ("links", "a"))

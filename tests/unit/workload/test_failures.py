@@ -26,7 +26,7 @@ from mptcplab.steps import CONNECTION_FAILED
 from mptcplab.workload.outputs import Failure, Failures
 
 S = 10**9
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 REQUESTS = {"kind": "requests"}
 STREAM = {
     "kind": "stream",
