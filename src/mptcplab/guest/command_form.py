@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What all modules share that turn a command into requests of netlink: the type of a request, and the error."""
+"""The request and the error of all modules that turn a command into requests of netlink."""
 
 from __future__ import annotations
 

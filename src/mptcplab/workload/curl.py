@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What ``curl`` reports of its downloads: times, and for which reason one failed."""
+"""Read what ``curl`` reports of its downloads: their times, and why a download failed."""
 
 from __future__ import annotations
 

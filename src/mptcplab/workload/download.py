@@ -158,8 +158,8 @@ class Download(WorkloadWithFailures):
     def _final(self, ends: Sequence[CurlEnd]) -> list[int]:
         """Return the places of the downloads in ``ends`` that failed and were not repeated.
 
-        If files that broke were fetched side by side, nothing tells whose last download is which: then these are the
-        last ones.
+        If files that broke were fetched side by side, the last download of each is not known: then these are the last
+        ones of all.
         """
         failed = [number for number, end in enumerate(ends) if end.status]
         if not self.retries:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What ``test_metric`` runs where the plugin is loaded: results with its metric, and who else knows of it."""
+"""The program that ``test_metric`` runs with the plugin loaded. It prints all that knows of the metric."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What was down at an instant, for messages about connections that were not there."""
+"""Links that were down at an instant, for messages about failed connections."""
 
 from __future__ import annotations
 
