@@ -15,7 +15,7 @@ from pathlib import Path
 from mptcplab.cache import cache_root, check_cache, hold_lock, make_work_folder
 from mptcplab.errors import InputError, LabError, MissingError
 from mptcplab.kernel.process import CommandError, run_logged
-from mptcplab.proxies.catalog import COMPILER_FILE, RECIPES, Language, Recipe, folder_of, is_built
+from mptcplab.proxies.catalog import COMPILER_FILE, GO_OPTIONS, RECIPES, Language, Recipe, folder_of, is_built
 
 # Finds a toolchain that is new enough: on the caller's PATH first, then where installers put it.
 
@@ -296,14 +296,13 @@ def _go(recipe: Recipe, out: Path) -> tuple[list[str], dict[str, str]]:
         "GOFLAGS": "-mod=readonly",
         "GOSUMDB": "off",
         "GOWORK": "off",
-        # A static program whose bytes do not depend on this machine.
+        # The program needs no library, and its bytes do not depend on this machine's.
         "CGO_ENABLED": "0",
         "GOOS": "linux",
         "GOARCH": "amd64",
         "GOAMD64": "v1",
     }
-    words = ["build", "-v", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w -buildid=", "-o"]
-    return [*words, str(out / recipe.binaries[0]), recipe.package], variables
+    return ["build", "-v", *GO_OPTIONS, "-o", str(out / recipe.binaries[0]), recipe.package], variables
 
 
 def _cargo(source: Path) -> tuple[list[str], dict[str, str]]:

@@ -81,6 +81,9 @@ _RECIPES = (
 
 #: The file beside a program that says which compiler built it.
 COMPILER_FILE = "compiler"
+#: Options of ``go build``. The bytes do not depend on this machine, and the program runs at any address: programs of Go that are not
+#: position-independent all need the same addresses, so that only one of them could run in the lab kernel's process.
+GO_OPTIONS = ("-trimpath", "-buildvcs=false", "-buildmode=pie", "-ldflags", "-s -w -buildid=")
 #: All programs that are built, by name.
 RECIPES = {recipe.name: recipe for recipe in _RECIPES}
 
@@ -96,7 +99,8 @@ def folder_of(recipe: Recipe) -> Path:
     The compiler is not part of its name: a program stays usable when its compiler is replaced or removed. The identity
     of a run contains the program's hash, so a build by another compiler does not pass for this one.
     """
-    digest = hashlib.sha256(f"{recipe.source} {recipe.version}".encode())
+    options = GO_OPTIONS if recipe.language == "go" else ()
+    digest = hashlib.sha256(" ".join((recipe.source, recipe.version, *options)).encode())
     for file in sorted(file for file in recipe.folder.rglob("*") if file.is_file()):
         digest.update(f"{file.relative_to(recipe.folder)}\0".encode() + file.read_bytes())
     return cache_root() / "tools" / f"{recipe.name}-{digest.hexdigest()[:KEY_CHARS]}"
