@@ -14,10 +14,13 @@ import pytest
 from mptcplab.figure.words import marks
 from mptcplab.metrics.measure import WorkloadMeasurement, measure
 from mptcplab.plan.compile import compile_plan
+from mptcplab.proxies.catalog import RECIPES, built_program, recipe_of
 from mptcplab.recording.record import Recording
 
 from .bench import Bench, needs, note, tree_hash
 
+#: The type of an ELF file that runs at any address, ``ET_DYN``, and the bytes of its header that hold the type.
+_ANY_ADDRESS, _ELF_TYPE = 3, slice(16, 18)
 #: Payload of a full frame of 1514 bytes: 20 Mbit/s of frames carry 19.1 Mbit/s of it, both links together 28.7 Mbit/s.
 _PAYLOAD = 1448 / 1514
 _DSL, _SUM = 20 * _PAYLOAD, 30 * _PAYLOAD
@@ -105,6 +108,17 @@ def test_a_download_takes_both_paths_and_neither_host_knows(bench: Bench, progra
         assert measured.sockets.shares["lte"] > 0.15
     else:
         assert mbps > 0.85 * _SUM
+
+
+@pytest.mark.parametrize("binary", [binary for recipe in RECIPES.values() for binary in recipe.binaries])
+def test_a_built_proxy_runs_at_any_address(binary: str) -> None:
+    """Of several programs that need the same addresses, only one can run in the lab kernel's process."""
+    needs(binary)
+    recipe = recipe_of(binary)
+    assert recipe is not None
+    path = built_program(recipe, binary)
+    assert path is not None
+    assert int.from_bytes(path.read_bytes()[_ELF_TYPE], "little") == _ANY_ADDRESS
 
 
 def test_over_tcp_the_same_programs_have_one_path(bench: Bench) -> None:
