@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from mptcplab.errors import InputError
 from mptcplab.explain.answer import Answer, answer
 from mptcplab.explain.reason import HINT
 from mptcplab.explain.sources import read_sources
@@ -48,6 +49,10 @@ FURTHER = {
 }
 #: Reports of which the command says nothing: what the reporters gave does not show the cause.
 SILENT = {"615", "307", "395"}
+SILENT |= {"506", "616", "581", "575", "mptcp-238", "mptcp-245", "mptcp-418", "mptcpd-281", "mptcpd-292", "omr-2821"}
+SILENT |= {"omr-vps-90"}
+#: Reports in which the command recognises nothing.
+UNREADABLE = {"mptcp-166", "mptcp-499", "mptcpd-264", "omr-1624"}
 #: What the command says of these is a hint, which fits other causes, too: the README says which.
 HINTED = {"593", "437", "206"}
 #: By the number of a case, a capture: the reason that it alone shows; none if it shows nothing unusual.
@@ -91,10 +96,16 @@ def test_no_wrong_answer_where_the_evidence_is_not_enough(number: str) -> None:
     assert answered.lacking
 
 
+@pytest.mark.parametrize("number", sorted(UNREADABLE))
+def test_reports_in_which_nothing_is_recognised(number: str) -> None:
+    with pytest.raises(InputError, match="is recognised"):
+        explain(REPORTS / number)
+
+
 def test_every_report_is_described() -> None:
     table = (REPORTS / "README.md").read_text()
     folders = {folder.name for folder in REPORTS.iterdir() if folder.is_dir()}
-    known = {*ANSWERS, *FURTHER, *SILENT}
+    known = {*ANSWERS, *FURTHER, *SILENT, *UNREADABLE}
     assert folders == known == {number for number in known if f"| {number} |" in table}
 
 
