@@ -113,7 +113,7 @@ def _stuck_subflow(evidence: Evidence) -> Iterator[Sign]:
 
 def _silence_s(subflow: Subflow) -> float:
     """Return the longest time in which a subflow had data under way and nothing was acknowledged, timeouts growing."""
-    longest, since, acked = _backed_off_s(subflow), None, None
+    longest, since, acked = _min_silence_s(subflow), None, None
     for sample in subflow.samples:
         is_stuck = bool(sample.unacked) and sample.bytes_acked == acked
         if is_stuck and since is not None and (sample.backoff or sample.lost):
@@ -124,7 +124,7 @@ def _silence_s(subflow: Subflow) -> float:
     return longest
 
 
-def _backed_off_s(subflow: Subflow) -> float:
+def _min_silence_s(subflow: Subflow) -> float:
     """Return for how long a subflow had no answer at least, by its timeouts at the only look.
 
     Each timeout is twice as long as the one before, up to a maximum, so that all before took as long as this one less

@@ -52,7 +52,7 @@ def _speaks_mptcp(host: Host) -> bool:
     return has_counters or has_settings or host.endpoints is not None or host.events is not None
 
 
-def _kernel_without(evidence: Evidence) -> Iterator[Sign]:
+def _find_old_kernels(evidence: Evidence) -> Iterator[Sign]:
     for host in evidence.hosts:
         version = _VERSION.match(host.release or "")
         is_old = version is not None and (int(version[1]), int(version[2])) < _FIRST
@@ -70,7 +70,7 @@ def _kernel_without(evidence: Evidence) -> Iterator[Sign]:
             )
 
 
-def _other_implementation(evidence: Evidence) -> Iterator[Sign]:
+def _find_two_implementations(evidence: Evidence) -> Iterator[Sign]:
     outside = [host for host in evidence.hosts if any(key.startswith(_OUTSIDE) for key in host.sysctls or ())]
     inside = [host for host in evidence.hosts if "net.mptcp.enabled" in (host.sysctls or {})]
     for old in outside:
@@ -88,7 +88,7 @@ def _other_implementation(evidence: Evidence) -> Iterator[Sign]:
             )
 
 
-def _refused_sockets(evidence: Evidence) -> Iterator[Sign]:
+def _find_refused_sockets(evidence: Evidence) -> Iterator[Sign]:
     for host in evidence.hosts:
         errors = [call.error for call in host.calls or () if call.is_mptcp and call.option is None and call.error]
         for error in dict.fromkeys(errors):
@@ -101,7 +101,7 @@ def _refused_sockets(evidence: Evidence) -> Iterator[Sign]:
             )
 
 
-def _unsupported_options(evidence: Evidence) -> Iterator[Sign]:
+def _find_unsupported_options(evidence: Evidence) -> Iterator[Sign]:
     for host in evidence.hosts:
         refused = [call for call in host.calls or () if call.is_mptcp and call.option and call.error in _UNSUPPORTED]
         for call in dict.fromkeys(refused):
@@ -113,7 +113,7 @@ def _unsupported_options(evidence: Evidence) -> Iterator[Sign]:
             )
 
 
-def _traced_tcp(evidence: Evidence) -> Iterator[Sign]:
+def _find_tcp_sockets(evidence: Evidence) -> Iterator[Sign]:
     for host in evidence.hosts:
         sockets = [call for call in host.calls or () if call.option is None]
         if sockets and not any(call.is_mptcp for call in sockets):
@@ -135,7 +135,7 @@ def _traced_tcp(evidence: Evidence) -> Iterator[Sign]:
             )
 
 
-def _traced_removal(evidence: Evidence) -> Iterator[Sign]:
+def _find_removed_options(evidence: Evidence) -> Iterator[Sign]:
     for host in evidence.hosts:
         traces = host.traces or ()
         passed = {trace.target for trace in traces if trace.hop is None}
@@ -158,28 +158,28 @@ def _traced_removal(evidence: Evidence) -> Iterator[Sign]:
             )
 
 
-def _default_manager(evidence: Evidence) -> Iterator[Sign]:
+def _find_default_manager(evidence: Evidence) -> Iterator[Sign]:
     for host in evidence.hosts:
         key = f"{_OUTSIDE}path_manager"
         if (host.sysctls or {}).get(key) == "default" and host.opens is not False:
             yield Sign(lines=(f"{host.name}: {key} = default",), values={"host": host.name})
 
 
-def _opening_endpoints(host: Host) -> list[Endpoint]:
+def _list_own_endpoints(host: Host) -> list[Endpoint]:
     return [endpoint for endpoint in host.endpoints or () if {"subflow", "fullmesh", "signal"} & endpoint.flags]
 
 
-def _unused_endpoints(evidence: Evidence) -> Iterator[Sign]:
+def _find_unused_endpoints(evidence: Evidence) -> Iterator[Sign]:
     """Endpoints are for the kernel's path manager. In a run, the lab's own programs may keep some."""
     for host in evidence.hosts if evidence.expected is None else ():
-        endpoints = _opening_endpoints(host)
+        endpoints = _list_own_endpoints(host)
         if leaves_to_program(host) and endpoints and not joins_of(host):
             lines = (f"{host.name}: {name_manager(host)}", *(f"{host.name}: endpoint {end.text}" for end in endpoints))
             values = {"host": host.name, "count": plural(len(endpoints), "endpoint"), "setting": name_manager(host)}
             yield Sign(lines=lines[:4], values=values, where=host.name if len(evidence.hosts) > 1 else "")
 
 
-def _refused_endpoints(evidence: Evidence) -> Iterator[Sign]:
+def _find_refused_endpoints(evidence: Evidence) -> Iterator[Sign]:
     for host in evidence.hosts:
         errors = [refusal.error for refusal in host.refusals or () if refusal.what == "endpoint"]
         known = len(host.endpoints or ())
@@ -205,15 +205,15 @@ def _refused_endpoints(evidence: Evidence) -> Iterator[Sign]:
             )
 
 
-def _logged(evidence: Evidence, step: str) -> Iterator[tuple[Host, JoinError, int]]:
+def _list_errors(evidence: Evidence, step: str) -> Iterator[tuple[Host, JoinError, int]]:
     for host in evidence.hosts:
         for error, count in (host.join_errors or {}).items():
             if error.step == step:
                 yield host, error, count
 
 
-def _too_many_joins(evidence: Evidence) -> Iterator[Sign]:
-    for host, _, count in _logged(evidence, "add"):
+def _find_excess_joins(evidence: Evidence) -> Iterator[Sign]:
+    for host, _, count in _list_errors(evidence, "add"):
         yield Sign(
             lines=(f"{host.name}: add a subflow failed {plural(count, 'time')}",),
             values={"host": host.name, "count": plural(count, "more subflow")},
@@ -221,8 +221,8 @@ def _too_many_joins(evidence: Evidence) -> Iterator[Sign]:
         )
 
 
-def _unbound_joins(evidence: Evidence) -> Iterator[Sign]:
-    for host, error, count in _logged(evidence, "bind"):
+def _find_unbound_joins(evidence: Evidence) -> Iterator[Sign]:
+    for host, error, count in _list_errors(evidence, "bind"):
         why = "no interface has this address" if error.error == _NO_ADDRESS else f"errno {error.error}"
         yield Sign(
             lines=(f"{host.name}: bind to {error.address} failed {plural(count, 'time')}, error {error.error}",),
@@ -232,8 +232,8 @@ def _unbound_joins(evidence: Evidence) -> Iterator[Sign]:
         )
 
 
-def _unrouted_joins(evidence: Evidence) -> Iterator[Sign]:
-    for host, error, count in _logged(evidence, "connect"):
+def _find_unrouted_joins(evidence: Evidence) -> Iterator[Sign]:
+    for host, error, count in _list_errors(evidence, "connect"):
         sources = (host.rule_sources or {}).get(error.family)
         lines = [f"{host.name}: connect of {error.family} failed {plural(count, 'time')}, error {error.error}"]
         lines += [f"{host.name}: rules of {error.family} name no source address"] if sources == frozenset() else []
@@ -250,7 +250,7 @@ def _unrouted_joins(evidence: Evidence) -> Iterator[Sign]:
         )
 
 
-def _shared_addresses(evidence: Evidence) -> Iterator[Sign]:
+def _find_shared_addresses(evidence: Evidence) -> Iterator[Sign]:
     for host in evidence.hosts:
         for address, devices in (host.shared_addresses or {}).items():
             names = f"{', '.join(devices[:-1])} and {devices[-1]}"
@@ -261,7 +261,7 @@ def _shared_addresses(evidence: Evidence) -> Iterator[Sign]:
             )
 
 
-def _checksum_without_offload(evidence: Evidence) -> Iterator[Sign]:
+def _find_lost_offload(evidence: Evidence) -> Iterator[Sign]:
     for host in evidence.hosts:
         key = f"{_OUTSIDE}checksum"
         sizes = [size for size in host.checksummed_bytes or () if size]
@@ -275,28 +275,28 @@ def _checksum_without_offload(evidence: Evidence) -> Iterator[Sign]:
             yield Sign(lines=lines, values={"host": host.name, "size": max(sizes)})
 
 
-def _fits_into_one(evidence: Evidence) -> Iterator[Sign]:
+def _find_idle_subflows(evidence: Evidence) -> Iterator[Sign]:
     if evidence.expected is not None:
         return
     for group in of_connections([entry for entry in evidence.senders() if is_established(entry)]).values():
         ordinary = [entry for entry in group if entry.is_backup is False]
-        busy = max(ordinary, key=_bytes_sent, default=None)
-        if busy is None or _bytes_sent(busy) < _MUCH or not busy.samples[-1].app_limited:
+        busy = max(ordinary, key=_count_sent_bytes, default=None)
+        if busy is None or _count_sent_bytes(busy) < _MUCH or not busy.samples[-1].app_limited:
             continue
         for idle in ordinary:
-            share = _bytes_sent(idle) / _bytes_sent(busy)
+            share = _count_sent_bytes(idle) / _count_sent_bytes(busy)
             if share <= _NEARLY_NOTHING and idle.last("backoff") == 0 == idle.last("lost"):
                 yield Sign(
                     lines=(
-                        f"{busy.name}: app_limited, {number(_bytes_sent(busy) / 1e6)} MB sent",
-                        f"{idle.name}: {number(_bytes_sent(idle) / 1e6)} MB sent",
+                        f"{busy.name}: app_limited, {number(_count_sent_bytes(busy) / 1e6)} MB sent",
+                        f"{idle.name}: {number(_count_sent_bytes(idle) / 1e6)} MB sent",
                     ),
                     values={"busy": busy.name, "idle": idle.name},
                     where=idle.name,
                 )
 
 
-def _bytes_sent(subflow: Subflow) -> float:
+def _count_sent_bytes(subflow: Subflow) -> float:
     return subflow.last("bytes_sent") or 0.0
 
 
@@ -308,7 +308,7 @@ REASONS: tuple[Reason, ...] = (
         kind="fallback",
         title="The kernel that runs has no MPTCP",
         needs=("release",),
-        recognise=_kernel_without,
+        recognise=_find_old_kernels,
         sentence="{kernel} has no MPTCP",
         cure="boot a kernel that has it: Linux 5.6 or later, or let the boot loader start the patched kernel that was "
         "installed",
@@ -326,7 +326,7 @@ REASONS: tuple[Reason, ...] = (
         kind="fallback",
         title="One side runs mainline, the other side the kernel outside of it",
         needs=("sysctls",),
-        recognise=_other_implementation,
+        recognise=_find_two_implementations,
         sentence="{old} runs the kernel outside of mainline, whose MPTCP has version 0 unless it is told otherwise, "
         "and {new} runs mainline, which speaks version 1 only: their connections are plain TCP",
         cure="use mainline at both sides, or the same old kernel at both",
@@ -341,7 +341,7 @@ REASONS: tuple[Reason, ...] = (
         kind="fallback",
         title="The kernel refuses sockets of MPTCP",
         needs=("calls",),
-        recognise=_refused_sockets,
+        recognise=_find_refused_sockets,
         sentence="a program at {host} asked for a socket of MPTCP and did not get one: {why}",
         cure="{cure}",
         confirm="`sysctl net.mptcp.enabled`",
@@ -355,7 +355,7 @@ REASONS: tuple[Reason, ...] = (
         kind="fallback",
         title="A socket of MPTCP does not have an option of TCP",
         needs=("calls",),
-        recognise=_unsupported_options,
+        recognise=_find_unsupported_options,
         sentence="a program at {host} sets {option}, which a socket of MPTCP does not support",
         cure="use a TCP socket for this (IPPROTO_TCP; for a program in Go, GODEBUG=multipathtcp=0), or do without the "
         "option",
@@ -371,7 +371,7 @@ REASONS: tuple[Reason, ...] = (
         kind="fallback",
         title="The traced program asks for TCP",
         needs=("calls",),
-        recognise=_traced_tcp,
+        recognise=_find_tcp_sockets,
         sentence="the program that was traced at {host} opens sockets of TCP{program}",
         cure="{cure}",
         confirm="`strace -f -e trace=socket` shows IPPROTO_MPTCP",
@@ -386,7 +386,7 @@ REASONS: tuple[Reason, ...] = (
         kind="fallback",
         title="Tracebox sees that MPTCP's option is removed",
         needs=("traces",),
-        recognise=_traced_removal,
+        recognise=_find_removed_options,
         sentence="a SYN with MP_CAPABLE {path} loses the option: {who}",
         cure="tunnel MPTCP over that path (a VPN), use another path for the first subflow, or ask the operator to let "
         "TCP option 30 pass",
@@ -402,7 +402,7 @@ REASONS: tuple[Reason, ...] = (
         kind="no subflow",
         title="The path manager of the old kernel opens no subflow",
         needs=("sysctls",),
-        recognise=_default_manager,
+        recognise=_find_default_manager,
         sentence="{host} has the path manager *default* of the kernel outside of mainline, which opens no subflow",
         cure="`sysctl -w net.mptcp.mptcp_path_manager=fullmesh`; its module has to be there",
         confirm="`sysctl net.mptcp.mptcp_path_manager`",
@@ -417,7 +417,7 @@ REASONS: tuple[Reason, ...] = (
         kind="no subflow",
         title="Endpoints of the kernel, and a path manager in user space",
         needs=("endpoints", "sysctls"),
-        recognise=_unused_endpoints,
+        recognise=_find_unused_endpoints,
         sentence="{host} has {count}, which its kernel does not use: paths are left to a program ({setting})",
         cure="`sysctl -w net.mptcp.pm_type=0`, with mptcpd's plugin *addr_adv* if mptcpd sets endpoints; or the plugin "
         "*sspi*, which opens subflows itself, with 1",
@@ -433,7 +433,7 @@ REASONS: tuple[Reason, ...] = (
         kind="no subflow",
         title="The kernel refuses an endpoint",
         needs=("refusals",),
-        recognise=_refused_endpoints,
+        recognise=_find_refused_endpoints,
         sentence="{host} refused an endpoint: {why}",
         cure="{cure}",
         confirm="`ip mptcp endpoint`",
@@ -448,7 +448,7 @@ REASONS: tuple[Reason, ...] = (
         kind="no subflow",
         title="The old kernel has no number for another subflow",
         needs=("kernel log",),
-        recognise=_too_many_joins,
+        recognise=_find_excess_joins,
         sentence="{host} wanted {count} than a connection can have: the kernel outside of mainline counts them with 32 "
         "bits",
         cure="fewer subflows: a lower num_subflows of the path manager, or fewer addresses",
@@ -463,7 +463,7 @@ REASONS: tuple[Reason, ...] = (
         kind="no subflow",
         title="The log has joins whose address could not be used",
         needs=("kernel log",),
-        recognise=_unbound_joins,
+        recognise=_find_unbound_joins,
         sentence="{host} could not join from {address}: {why}",
         cure="switch MPTCP off for that interface, or set its address before it is used",
         confirm="`ip addr` at that time",
@@ -477,7 +477,7 @@ REASONS: tuple[Reason, ...] = (
         kind="no subflow",
         title="The log has joins that could not be sent",
         needs=("kernel log",),
-        recognise=_unrouted_joins,
+        recognise=_find_unrouted_joins,
         sentence="{host} could not send joins over {family}: {why}",
         cure="give each source address of {family} its rule and table (`{command} add from ADDRESS table N`), or "
         "switch MPTCP off for interfaces whose {family} leads nowhere",
@@ -492,7 +492,7 @@ REASONS: tuple[Reason, ...] = (
         kind="no subflow",
         title="Several interfaces have the same address",
         needs=("addresses",),
-        recognise=_shared_addresses,
+        recognise=_find_shared_addresses,
         sentence="{host} has the address {address} at {devices}: no route can tell these paths apart",
         cure="give each modem or router a network of its own, so that each interface gets another address",
         confirm="`ip addr`",
@@ -506,7 +506,7 @@ REASONS: tuple[Reason, ...] = (
         kind="low sum",
         title="The checksum of the old kernel prevents segmentation offload",
         needs=("segments", "sysctls"),
-        recognise=_checksum_without_offload,
+        recognise=_find_lost_offload,
         sentence="{host} computes MPTCP's checksum for each segment and sends none above {size} bytes, although its "
         "interface splits larger ones",
         cure="`sysctl -w net.mptcp.mptcp_checksum=0` at both sides, unless a device on the path changes payload",
@@ -521,7 +521,7 @@ REASONS: tuple[Reason, ...] = (
         kind="low sum",
         title="One subflow carries all that there is to send",
         needs=("subflows",),
-        recognise=_fits_into_one,
+        recognise=_find_idle_subflows,
         sentence="{idle} carries nearly nothing, since all that the application sends fits into the congestion window "
         "of {busy}",
         cure="nothing, if the rate is enough; to spare a dearer path, mark its endpoint as backup "

@@ -94,7 +94,7 @@ class ProgramReader:
             self._wrapped = None
             self._facts.recognise("mptcpize")
             return True
-        match = _MPTCPIZE.match(line)
+        match = _MPTCPIZE.match(line) if "mptcpize run" in line else None
         if match is None:
             return False
         self.end()
@@ -167,9 +167,9 @@ class ProgramReader:
         trace, self._trace = self._trace, None
         # Only a trace that reached its target, or saw the option vanish, says something.
         if trace is not None and trace.target and (trace.removed is not None or trace.last == trace.target):
-            found = OptionTrace(target=trace.target, device=trace.device, hop=trace.removed)
+            ended = OptionTrace(target=trace.target, device=trace.device, hop=trace.removed)
             if len(self._facts.traces) < _MAX_KEPT:
-                self._facts.traces.append(found)
+                self._facts.traces.append(ended)
 
     def _take_segment(self, line: str, place: Place) -> bool:
         offload = _OFFLOAD.match(line)
