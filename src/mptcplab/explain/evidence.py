@@ -81,6 +81,51 @@ class Route:
 
 
 @dataclass(frozen=True, kw_only=True)
+class JoinError:
+    """A failed step of a join, in the log of the kernel outside of mainline.
+
+    ``step`` is ``add``, ``bind`` or ``connect``. ``error`` is an errno, positive. ``address`` is known for ``bind``.
+    """
+
+    step: str
+    family: str
+    error: int
+    address: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SocketCall:
+    """A system call of a program that creates a socket, or sets ``option`` of one, as ``strace`` shows it.
+
+    ``error`` is the name of an errno.
+    """
+
+    is_mptcp: bool
+    option: str | None = None
+    error: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class OptionTrace:
+    """What tracebox found on the way to ``target``: ``hop`` is where MP_CAPABLE was missing, None if it came through.
+
+    ``device`` is the interface by which it asked, empty if unknown.
+    """
+
+    target: str
+    device: str = ""
+    hop: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Refusal:
+    """A command ``ip mptcp`` that the kernel refused: its object, ``endpoint`` or ``limits``, and an errno if known."""
+
+    what: str
+    error: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Host:
     """One host. ``opens`` says whether it opened the connections (the client) or accepted them.
 
@@ -90,6 +135,12 @@ class Host:
     interfaces that are down or without a carrier. ``unanswered`` has the ends of connections whose first SYN got no
     answer for longer than a moment, ``unanswered_at_a_look`` of several that waited at the only look.
     ``path_manager`` and ``protocol`` are what was configured: "kernel" or "userspace", "mptcp" or "tcp".
+    ``release`` is the kernel's (``uname -r``). ``without_settings`` is True if ``sysctl`` found nothing of MPTCP.
+    ``join_errors`` map what the kernel's log says to how often it does. A traced program made ``calls``, and
+    ``unwrapped`` are programs for which ``mptcpize`` changed nothing. ``shared_addresses`` has the interfaces of each
+    address that several have, ``rule_sources`` the source addresses in routing rules by IP version.
+    ``checksummed_bytes`` are the payloads of captured segments with a checksum of MPTCP; ``offloads`` is True if the
+    interface may send larger ones.
     """
 
     name: str
@@ -106,6 +157,17 @@ class Host:
     unanswered_at_a_look: tuple[tuple[str, str], ...] = ()
     path_manager: str | None = None
     protocol: str | None = None
+    release: str | None = None
+    without_settings: bool = False
+    join_errors: Mapping[JoinError, int] | None = None
+    calls: tuple[SocketCall, ...] | None = None
+    unwrapped: tuple[str, ...] = ()
+    traces: tuple[OptionTrace, ...] | None = None
+    refusals: tuple[Refusal, ...] | None = None
+    shared_addresses: Mapping[str, tuple[str, ...]] | None = None
+    rule_sources: Mapping[str, frozenset[str]] | None = None
+    checksummed_bytes: tuple[int, ...] | None = None
+    offloads: bool | None = None
 
     def count(self, name: str) -> int | None:
         """Return one of the kernel's MPTCP counters, by its name in net/mptcp/mib.c; None if it is not known."""
@@ -124,7 +186,8 @@ class Host:
 class Sample:
     """A subflow at one instant, with the names of ``ss`` in full and its units made the common ones.
 
-    Bytes and the ``*_limited_s`` are totals since the subflow began.
+    Bytes and the ``*_limited_s`` are totals since the subflow began. ``app_limited`` is True if the congestion window
+    had room when the application had nothing more to send.
     """
 
     time_s: float
@@ -151,6 +214,7 @@ class Sample:
     busy_s: float | None = None
     rwnd_limited_s: float | None = None
     sndbuf_limited_s: float | None = None
+    app_limited: bool | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -401,6 +465,38 @@ NEEDS: Mapping[str, tuple[str, Callable[[Evidence], bool]]] = {
     "openings": (
         "the connections that are being opened (`ss -Mtia`)",
         lambda evidence: any(host.unanswered is not None for host in evidence.hosts),
+    ),
+    "release": (
+        "the kernel's release (`uname -r`)",
+        lambda evidence: any(host.release is not None or host.without_settings for host in evidence.hosts),
+    ),
+    "kernel log": (
+        "the kernel's log about joins (`dmesg`, outside of mainline)",
+        lambda evidence: any(host.join_errors is not None for host in evidence.hosts),
+    ),
+    "calls": (
+        "the calls of the program (`strace -f -e trace=network`)",
+        lambda evidence: any(host.calls is not None for host in evidence.hosts),
+    ),
+    "traces": (
+        "what tracebox says of the path",
+        lambda evidence: any(host.traces is not None for host in evidence.hosts),
+    ),
+    "refusals": (
+        "errors of the commands that configure (`ip mptcp endpoint add`)",
+        lambda evidence: any(host.refusals is not None for host in evidence.hosts),
+    ),
+    "addresses": (
+        "the addresses of the interfaces (`ip addr`)",
+        lambda evidence: any(host.shared_addresses is not None for host in evidence.hosts),
+    ),
+    "segments": (
+        "segments as `tcpdump` prints them, with `ethtool -k`",
+        lambda evidence: any(host.checksummed_bytes is not None for host in evidence.hosts),
+    ),
+    "priorities": (
+        "which subflows are backups (`ss -ti`, `ip mptcp monitor`)",
+        lambda evidence: bool(evidence.subflows) or any(host.events is not None for host in evidence.hosts),
     ),
     "subflows": ("samples of the subflows (`ss -tiM`)", lambda evidence: bool(evidence.subflows)),
     "connections": ("the state of the connections (`ss -Mi`)", lambda evidence: bool(evidence.connections)),

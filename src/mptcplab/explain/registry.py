@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cache, lru_cache
 
-from mptcplab.explain.catalog import captured, failover, fallback, low_sum, no_subflow, observed, waiting
+from mptcplab.explain.catalog import captured, failover, fallback, low_sum, machines, no_subflow, observed, waiting
 from mptcplab.explain.evidence import Evidence
 from mptcplab.explain.reason import KINDS, Finding, Reason
 
@@ -15,7 +15,7 @@ from mptcplab.explain.reason import KINDS, Finding, Reason
 @cache
 def reasons() -> dict[str, Reason]:
     """Return all reasons by their keys, in the order of the documentation."""
-    modules = (fallback, no_subflow, failover, waiting, low_sum, observed, captured)
+    modules = (fallback, no_subflow, failover, waiting, low_sum, observed, machines, captured)
     return {reason.key: reason for module in modules for reason in module.REASONS}
 
 

@@ -45,6 +45,21 @@ FURTHER = {
     "mptcp-472": ("join-without-route", "has to wait for them"),
     "630": ("join-refused", "go on listening"),
     "449": ("clients-without-mptcp", "nothing at the server"),
+    "506": ("backup-not-carried", "Linux 6.11 or later at the server"),
+    "616": ("stuck-subflow", "add it when the path is back"),
+    "581": ("all-fits-into-one-subflow", "mark its endpoint as backup"),
+    "575": ("socket-option-unsupported", "use a TCP socket"),
+    "mptcp-166": ("kernel-without-mptcp", "let the boot loader start"),
+    "mptcp-238": ("default-path-manager", "mptcp_path_manager=fullmesh"),
+    "mptcp-245": ("subflows-exhausted", "fewer subflows"),
+    "mptcp-418": ("checksum-without-offload", "mptcp_checksum=0"),
+    "mptcp-499": ("logged-join-without-route", "ip -6 rule add from"),
+    "mptcpd-264": ("traced-tcp-sockets", "GODEBUG=multipathtcp=1"),
+    "mptcpd-281": ("endpoint-refused", "fewer endpoints"),
+    "mptcpd-292": ("endpoints-unused", "plugin *addr_adv*"),
+    "omr-1624": ("traced-option-removed", "a VPN"),
+    "omr-2821": ("other-implementation", "mainline at both sides"),
+    "omr-vps-90": ("address-at-several-interfaces", "a network of its own"),
 }
 #: Reports of which the command says nothing: what the reporters gave does not show the cause.
 SILENT = {"615", "307", "395"}

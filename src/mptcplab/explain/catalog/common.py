@@ -124,6 +124,20 @@ def joins_of(host: Host | None) -> int:
     return host.known_count("MPJoinSynTx") if host is not None else 0
 
 
+def leaves_to_program(host: Host) -> bool:
+    """Return whether a host's settings leave its paths to a program in user space."""
+    settings = host.sysctls or {}
+    return settings.get("net.mptcp.pm_type") == "1" or settings.get("net.mptcp.path_manager") == "userspace"
+
+
+def name_manager(host: Host) -> str:
+    """Return the setting that names a host's path manager: ``net.mptcp.pm_type = 1``."""
+    for key in ("net.mptcp.pm_type", "net.mptcp.path_manager"):
+        if key in (host.sysctls or {}):
+            return f"{key} = {(host.sysctls or {})[key]}"
+    return ""
+
+
 def middlebox_lines(evidence: Evidence, *options: str, verbs: tuple[str, ...] = ("strip",)) -> Iterator[str]:
     """Yield a line for each middlebox that is known to act on one of ``options``."""
     for box in evidence.middleboxes or ():

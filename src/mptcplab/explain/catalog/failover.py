@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from mptcplab.explain.catalog.common import client_of, counter_lines, is_established, number, of_connections, plural
-from mptcplab.explain.evidence import Evidence, Path, Subflow, Wait
+from mptcplab.explain.evidence import Evidence, Host, Path, Subflow, Wait
 from mptcplab.explain.reason import HINT, PROOF, STRONG, Reason, Sign
 
 _PAGE = "events.md#three-failure-modes"
@@ -15,6 +15,8 @@ _PAGE = "events.md#three-failure-modes"
 _BACK_S = 2.0
 #: A subflow without an answer for so long, in s, while others get some, is on a path that fails.
 _SILENT_S = 1.0
+#: More timeouts in a row than chance explains.
+_BACKOFFS = 5
 
 
 def _failures(evidence: Evidence) -> Iterator[tuple[Wait, list[Path], list[Path]]]:
@@ -102,7 +104,7 @@ def _stuck_subflow(evidence: Evidence) -> Iterator[Sign]:
         return
     for group in of_connections(evidence.senders()).values():
         silent = {subflow.name: length for subflow in group if (length := _silence_s(subflow)) >= _SILENT_S}
-        working = [subflow for subflow in group if subflow.name not in silent and _progresses(subflow)]
+        working = [subflow for subflow in group if subflow.name not in silent and _answers(subflow)]
         for name, length in silent.items() if working else ():
             lines = (f"{name}: no byte acknowledged for {number(length)} s", f"{working[0].name}: goes on")
             values = {"path": name, "length": number(length)}
@@ -111,7 +113,7 @@ def _stuck_subflow(evidence: Evidence) -> Iterator[Sign]:
 
 def _silence_s(subflow: Subflow) -> float:
     """Return the longest time in which a subflow had data under way and nothing was acknowledged, timeouts growing."""
-    longest, since, acked = 0.0, None, None
+    longest, since, acked = _min_silence_s(subflow), None, None
     for sample in subflow.samples:
         is_stuck = bool(sample.unacked) and sample.bytes_acked == acked
         if is_stuck and since is not None and (sample.backoff or sample.lost):
@@ -122,9 +124,24 @@ def _silence_s(subflow: Subflow) -> float:
     return longest
 
 
-def _progresses(subflow: Subflow) -> bool:
+def _min_silence_s(subflow: Subflow) -> float:
+    """Return for how long a subflow had no answer at least, by its timeouts at the only look.
+
+    Each timeout is twice as long as the one before, up to a maximum, so that all before took as long as this one less
+    the first.
+    """
+    last = subflow.samples[-1] if len(subflow.samples) == 1 else None
+    if last is None or not last.unacked or (last.backoff or 0) < _BACKOFFS or last.rto_s is None:
+        return 0.0
+    return last.rto_s * (1 - 0.5 ** (last.backoff or 0))
+
+
+def _answers(subflow: Subflow) -> bool:
+    """Return whether a subflow gets answers: acknowledgements grow, or it waits for none at the only look."""
     values = subflow.values("bytes_acked")
-    return len(values) > 1 and values[-1] > values[0]
+    if len(values) > 1:
+        return values[-1] > values[0]
+    return bool(values and values[0]) and subflow.last("backoff") == 0
 
 
 def _not_taken_again(evidence: Evidence) -> Iterator[Sign]:
@@ -165,16 +182,34 @@ def _backup_not_carried(evidence: Evidence) -> Iterator[Sign]:
         for endpoint in host.endpoints or ():
             if not {"signal", "backup"} <= endpoint.flags:
                 continue
-            for subflow in evidence.subflows or ():
-                end = subflow.local if subflow.host == host.name else subflow.remote
-                if end.rpartition(":")[0].strip("[]") == endpoint.address and subflow.is_backup is False:
-                    yield Sign(
-                        lines=(f"{host.name}: endpoint {endpoint.text}", f"{subflow.name}: not a backup"),
-                        values={"address": endpoint.address},
-                        where=endpoint.address,
-                        strength=PROOF,
-                    )
-                    break
+            ordinary = next(_list_ordinary(evidence, host, endpoint.address), None)
+            if ordinary is not None:
+                yield Sign(
+                    lines=(f"{host.name}: endpoint {endpoint.text}", f"{ordinary}: not a backup"),
+                    values={"address": endpoint.address},
+                    where=endpoint.address,
+                    strength=PROOF,
+                )
+
+
+def _list_ordinary(evidence: Evidence, host: Host, address: str) -> Iterator[str]:
+    """Yield the subflows to or from an address of a host that are not backups, by the sockets and the peer's events.
+
+    An event tells what the peer asked for: at the host itself, this is not its own flag.
+    """
+    for subflow in evidence.subflows or ():
+        end = subflow.local if subflow.host == host.name else subflow.remote
+        if _address(end) == address and subflow.is_backup is False:
+            yield subflow.name
+    for other in evidence.hosts:
+        for event in other.events or () if other.name != host.name else ():
+            is_opened = event.kind == "sf_established" and event.local is not None and event.remote is not None
+            if is_opened and _address(event.remote or "") == address and event.backup is False:
+                yield f"{event.local} to {event.remote}"
+
+
+def _address(end: str) -> str:
+    return end.rpartition(":")[0].strip("[]")
 
 
 def _find_aborts(evidence: Evidence) -> Iterator[Sign]:
@@ -229,7 +264,7 @@ REASONS = (
     _reason(
         key="backup-not-carried",
         title="An announcement does not carry the flag of a backup",
-        needs=("endpoints", "subflows"),
+        needs=("endpoints", "priorities"),
         recognise=_backup_not_carried,
         sentence="the endpoint {address} is marked as backup, and the subflow to it is an ordinary one: ADD_ADDR does "
         "not carry the flag",
@@ -270,9 +305,13 @@ REASONS = (
         needs=("subflows",),
         recognise=_stuck_subflow,
         sentence="the subflow on {path} got no answer for {length} s while others did: its path fails silently",
-        cure="find out whether that path is alive; take it down if it is not",
+        cure="find out whether that path is alive; if it is not, delete its endpoint, and add it when the path is back "
+        "(or let the subflow wait longer, by net.ipv4.tcp_retries2)",
         confirm="`ping -I DEVICE SERVER`",
-        explanation="Repeated timeouts without any acknowledgement mean loss of all packets, or of all answers.",
+        explanation="Repeated timeouts without any acknowledgement mean loss of all packets, or of all answers. TCP "
+        "sends there what it once sent, although another subflow has delivered it, and closes the subflow after "
+        "net.ipv4.tcp_retries2 timeouts: 15, or some 15 minutes. The kernel's path manager does not open it again "
+        "unless its endpoint is added anew.",
         page=_PAGE,
         why_no_scenario="in the lab the links are known, and the reason is `silent-path`",
     ),

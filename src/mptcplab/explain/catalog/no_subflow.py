@@ -17,7 +17,9 @@ from mptcplab.explain.catalog.common import (
     is_established,
     joins_of,
     lacks_subflows,
+    leaves_to_program,
     middlebox_lines,
+    name_manager,
     plural,
     server_of,
     subflows_possible,
@@ -377,9 +379,10 @@ def _initial_address_refused(evidence: Evidence) -> Iterator[Sign]:
 
 def _program_missing(evidence: Evidence) -> Iterator[Sign]:
     for host in evidence.hosts:
-        by_program = (host.sysctls or {}).get("net.mptcp.pm_type") == "1" and host.path_manager != "userspace"
+        # In a run, the path manager in user space is one of the lab's, which has its program.
+        by_program = leaves_to_program(host) and (evidence.expected is None or host.path_manager != "userspace")
         if by_program and host.opens and lacks_subflows(evidence) and not joins_of(host):
-            lines = (f"{host.name}: net.mptcp.pm_type = 1", *counter_lines(host, "MPJoinSynTx"))
+            lines = (f"{host.name}: {name_manager(host)}", *counter_lines(host, "MPJoinSynTx"))
             yield Sign(lines=lines, values={"host": host.name})
 
 

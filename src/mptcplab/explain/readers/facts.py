@@ -6,7 +6,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from mptcplab.explain.evidence import Endpoint, Limits, PathEvent, Route
+from mptcplab.explain.evidence import (
+    Endpoint,
+    JoinError,
+    Limits,
+    OptionTrace,
+    PathEvent,
+    Refusal,
+    Route,
+    SocketCall,
+)
 
 #: Places that are kept for one word: the first ones, and the last one.
 _MAX_PLACES = 8
@@ -71,6 +80,16 @@ class HostFacts:
     dropped: dict[str, int] = field(default_factory=dict)
     disciplines: dict[str, str] = field(default_factory=dict)
     kernel: str | None = None
+    without_settings: bool = False
+    join_errors: dict[JoinError, int] = field(default_factory=dict)
+    calls: list[SocketCall] = field(default_factory=list)
+    unwrapped: list[str] = field(default_factory=list)
+    traces: list[OptionTrace] = field(default_factory=list)
+    refusals: list[Refusal] = field(default_factory=list)
+    devices: dict[str, list[str]] = field(default_factory=dict)
+    rule_sources: dict[str, set[str]] = field(default_factory=dict)
+    checksummed_bytes: list[int] = field(default_factory=list)
+    offloads: bool | None = None
     recognised_lines: int = 0
     kinds: set[str] = field(default_factory=set)
     places: dict[str, list[Place]] = field(default_factory=dict)
@@ -88,9 +107,14 @@ class HostFacts:
         self.kinds.add(kind)
         self.recognised_lines += lines
 
-    def add_endpoint(self, endpoint: Endpoint) -> None:
-        """Add an endpoint, unless an earlier listing has it. The kernel adds implicit ones itself."""
+    def add_endpoint(self, endpoint: Endpoint) -> bool:
+        """Add an endpoint, unless an earlier listing has it. The kernel adds implicit ones itself.
+
+        Return whether it was added.
+        """
         if self.endpoints is None:
             self.endpoints = []
-        if "implicit" not in endpoint.flags and endpoint.address not in {known.address for known in self.endpoints}:
-            self.endpoints.append(endpoint)
+        if "implicit" in endpoint.flags or endpoint.address in {known.address for known in self.endpoints}:
+            return False
+        self.endpoints.append(endpoint)
+        return True

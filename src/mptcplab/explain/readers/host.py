@@ -44,6 +44,17 @@ def host_of(facts: HostFacts, opens: bool | None = None) -> Host:
         # Only a listing of all interfaces shows what is missing: it has the loopback, too.
         down=frozenset(facts.down - facts.up) if _LOOPBACK in facts.up | facts.down else None,
         path_manager=_path_manager(facts),
+        release=facts.kernel or facts.sysctls.get("kernel.osrelease"),
+        without_settings=facts.without_settings,
+        join_errors=dict(facts.join_errors) or None,
+        calls=tuple(facts.calls) or None,
+        unwrapped=tuple(facts.unwrapped),
+        traces=tuple(facts.traces) or None,
+        refusals=tuple(facts.refusals) or None,
+        shared_addresses=_find_shared(facts),
+        rule_sources={version: frozenset(sources) for version, sources in facts.rule_sources.items()} or None,
+        checksummed_bytes=tuple(facts.checksummed_bytes) or None,
+        offloads=facts.offloads,
     )
 
 
@@ -131,6 +142,13 @@ def _routes(facts: HostFacts) -> Iterator[Route]:
     devices = {endpoint.address: endpoint.device for endpoint in facts.endpoints or ()}
     for route in facts.routes:
         yield replace(route, of_address=facts.addresses.get(route.local) or devices.get(route.local))
+
+
+def _find_shared(facts: HostFacts) -> dict[str, tuple[str, ...]] | None:
+    """Return the addresses that several interfaces have; None if nobody looked at the interfaces."""
+    if not facts.devices:
+        return None
+    return {address: tuple(devices) for address, devices in facts.devices.items() if len(devices) > 1}
 
 
 def listener_protocol(facts: HostFacts, ports: Collection[str]) -> str | None:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from mptcplab.explain.evidence import Endpoint, Limits, PathEvent, Sample
+from mptcplab.explain.evidence import Endpoint, Limits, PathEvent, Refusal, Sample
 from mptcplab.explain.readers.facts import SocketRow
 
 # Sockets as ``ss`` prints them: ``ss -Mi``, ``ss -ti`` and the like, of any version of iproute2.
@@ -169,6 +169,7 @@ def sample(row: SocketRow) -> Sample:
         busy_s=seconds("busy"),
         rwnd_limited_s=seconds("rwnd_limited"),
         sndbuf_limited_s=seconds("sndbuf_limited"),
+        app_limited="app_limited" in row.words if is_detailed else None,
     )
 
 
@@ -202,6 +203,9 @@ _EVENTS = frozenset(
     }
 )
 _MAX_NUMBER = 2**32
+#: What ``ip mptcp`` prints if the kernel refuses what a command asks for.
+_REFUSED = re.compile(r"(?:Error: )?(?:add_addr: )?too many addresses or duplicate one: -(?P<error>\d{1,4})\b")
+_LIMIT_REFUSED = re.compile(r"Error: limit greater than maximum")
 
 
 def command_of(line: str) -> tuple[str, str] | None:
@@ -212,6 +216,14 @@ def command_of(line: str) -> tuple[str, str] | None:
     word = match["object"]
     names = [name for name in ("endpoint", "limits", "monitor") if name.startswith(word)]
     return (names[0], match["rest"].strip()) if names else None
+
+
+def read_refusal(line: str) -> Refusal | None:
+    """Return what the kernel refused, in an error of ``ip mptcp`` or of mptcpd."""
+    if _LIMIT_REFUSED.match(line):
+        return Refusal(what="limits")
+    match = _REFUSED.match(line)
+    return None if match is None else Refusal(what="endpoint", error=int(match["error"]))
 
 
 def read_endpoint(text: str, *, is_command: bool = False) -> Endpoint | None:

@@ -12,9 +12,10 @@ import json
 import re
 from collections.abc import Callable
 
-from mptcplab.explain.evidence import Route
+from mptcplab.explain.evidence import Limits, Route
 from mptcplab.explain.readers import mptcp
 from mptcplab.explain.readers.facts import CounterSnapshot, HostFacts, Place, SocketRow
+from mptcplab.explain.readers.programs import ProgramReader
 
 _HEADING = re.compile(r"### (?P<time>\d{1,9})(?:\.\d+)? s: (?P<command>.*)$")
 _PROMPT = re.compile(r"(?:.{0,80}[#$>]\s+|\s*)(?:sudo\s+)?(?P<command>(?:ip|ss|nstat|sysctl|uname)\s.*|nstat|ss)$")
@@ -32,6 +33,11 @@ _CPU = re.compile(r"(?P<name>cpu\d{1,5}) (?P<ticks>[\d ]{7,300})$")
 _QDISC = re.compile(r"qdisc (?P<kind>\S+) (?P<handle>\S+) dev (?P<device>\S+)")
 _SENT = re.compile(r"\s*Sent \d+ bytes \d+ pkt \(dropped (?P<dropped>\d{1,18}),")
 _UNAME = re.compile(r"Linux \S+ (?P<release>\d+\.\S+) ")
+_RELEASE = re.compile(r"(?P<release>\d{1,3}\.\d{1,4}[\w.+~-]{0,60})$")
+#: What sysctl says of a kernel, or of a network namespace, without MPTCP.
+_NO_SETTINGS = "sysctl: cannot stat /proc/sys/net/mptcp: "
+_RULE_COMMAND = re.compile(r"ip (?P<six>-6 )?ru(?:le)?\b")
+_RULE = re.compile(r"\d{1,9}:\s+from (?P<source>\S{1,60})\s")
 #: Counters that every kernel since 5.10 has: without ``-z``, nstat leaves them out if they are zero.
 _OLD_COUNTERS = (
     "MPCapableSYNRX",
@@ -66,6 +72,7 @@ class TextReader:
         self._readers: tuple[Callable[[str, Place], bool], ...] = (
             self._take_counter,
             self._take_socket,
+            self._take_refusal,
             self._take_proc,
             self._take_event,
             self._take_path_manager,
@@ -73,7 +80,9 @@ class TextReader:
             self._take_route,
             self._take_machine,
             self._take_sysctl,
+            self._take_rule,
         )
+        self._programs = ProgramReader(facts)
         self._begin(None)
 
     def read(self, name: str, text: str) -> int:
@@ -99,9 +108,12 @@ class TextReader:
         self._qdisc: str | None = None
         self._asked: re.Match[str] | None = None
         self._ticks: dict[str, tuple[int, int]] = {}
+        self._is_new_endpoint = False
+        self._limits_before: tuple[Limits | None] | None = None
 
     def _end_block(self) -> None:
         self._end_row()
+        self._programs.end()
         if self._counts:
             has_zeros = 0 in self._counts.values()
             self._facts.counters.append(CounterSnapshot(time_s=self._time_s, counts=self._counts, has_zeros=has_zeros))
@@ -124,9 +136,8 @@ class TextReader:
             self._begin(self._time_s, self._command)
             self._facts.recognise("nstat")
             return
-        for reader in self._readers:
-            if reader(line, place):
-                return
+        if not any(reader(line, place) for reader in self._readers):
+            self._programs.take(line, place)
 
     # -- commands
 
@@ -147,7 +158,7 @@ class TextReader:
         if what == "endpoint" and rest.startswith("add "):
             endpoint = mptcp.read_endpoint(rest.removeprefix("add "), is_command=True)
             if endpoint is not None:
-                self._facts.add_endpoint(endpoint)
+                self._is_new_endpoint = self._facts.add_endpoint(endpoint)
                 self._facts.note(f"endpoint {endpoint.address}", place)
                 self._facts.recognise("ip mptcp")
         elif what == "limits" and rest.startswith("set "):
@@ -159,6 +170,7 @@ class TextReader:
     def _take_limits(self, text: str, place: Place) -> None:
         limits = mptcp.change_limits(text, self._facts.limits)
         if limits is not None:
+            self._limits_before = (self._facts.limits,)
             self._facts.limits = limits
             self._facts.note("limits", place)
             self._facts.recognise("ip mptcp")
@@ -267,6 +279,9 @@ class TextReader:
             return False
         if address["scope"] not in ("host", "link"):
             self._facts.addresses[address["address"]] = self._device or ""
+            devices = self._facts.devices.setdefault(address["address"], [])
+            if self._device is not None and self._device not in devices:
+                devices.append(self._device)
             self._facts.note(address["address"], place)
         self._facts.recognise("ip addr")
         return True
@@ -311,13 +326,20 @@ class TextReader:
             dropped[self._qdisc] = max(dropped.get(self._qdisc, 0), int(sent["dropped"]))
             self._facts.note(f"qdisc {self._qdisc}", place)
             return True
-        if (uname := _UNAME.match(line)) is not None:
+        uname = (_RELEASE if self._command.startswith("uname") else _UNAME).match(line) or _UNAME.match(line)
+        if uname is not None:
             self._facts.kernel = uname["release"]
+            self._facts.note(self._facts.kernel, place)
             self._facts.recognise("uname")
             return True
         return False
 
     def _take_sysctl(self, line: str, place: Place) -> bool:
+        if line.startswith(_NO_SETTINGS):
+            self._facts.without_settings = True
+            self._facts.note("net.mptcp", place)
+            self._facts.recognise("sysctl")
+            return True
         match = _SYSCTL.match(line)
         if match is None:
             return False
@@ -325,6 +347,36 @@ class TextReader:
         self._facts.sysctls[key] = match["value"].strip()
         self._facts.note(key, place)
         self._facts.recognise("sysctl")
+        return True
+
+    def _take_refusal(self, line: str, place: Place) -> bool:
+        """Take an error of ``ip mptcp``: what its command asked for is not the configuration."""
+        refusal = mptcp.read_refusal(line)
+        if refusal is None:
+            return False
+        self._facts.refusals.append(refusal)
+        if refusal.what == "limits" and self._limits_before is not None:
+            (self._facts.limits,) = self._limits_before
+        elif self._is_new_endpoint and self._facts.endpoints:
+            self._facts.endpoints.pop()
+        self._is_new_endpoint, self._limits_before = False, None
+        self._facts.note(f"{refusal.what} refused", place)
+        self._facts.recognise("ip mptcp")
+        return True
+
+    def _take_rule(self, line: str, place: Place) -> bool:
+        """Take a line of ``ip rule`` or ``ip -6 rule``; the command says the IP version."""
+        command = _RULE_COMMAND.match(self._command)
+        rule = _RULE.match(line) if command is not None else None
+        if command is None or rule is None:
+            return False
+        version = "IPv6" if command["six"] else "IPv4"
+        sources = self._facts.rule_sources.setdefault(version, set())
+        if rule["source"] != "all":
+            sources.add(rule["source"])
+        for word in ("rules", version):
+            self._facts.note(word, place)
+        self._facts.recognise("ip rule")
         return True
 
     # -- documents
