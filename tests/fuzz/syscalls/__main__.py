@@ -7,8 +7,10 @@ Status 1 means findings.
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 from tests.fuzz.syscalls.compare import compare_modes, compile_calls
@@ -19,10 +21,12 @@ from mptcplab.kernel import find_kernel
 
 #: Calls per seed and lab.
 _AT_ONCE = 20_000
+#: Exit status of a search that a signal ended.
+_INTERRUPTED = 130
 
 
 def main() -> None:
-    """Run seed after seed until all calls are made; print each finding."""
+    """Run seed after seed until all calls are made, or SIGINT or SIGTERM ends the search; print each finding."""
     arguments = _arguments()
     try:
         kernel = find_kernel(arguments.kernel)
@@ -30,19 +34,22 @@ def main() -> None:
         sys.exit(f"fuzz: {error}\n  hint: {error.hint}")
     if not has_inproc(kernel):
         sys.exit(f"fuzz: kernel {kernel.release} cannot run user code in its own process\n  hint: --kernel PATH")
-    findings = 0
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    done = findings = 0
     seeds = range(arguments.seed, arguments.seed + (arguments.calls + _AT_ONCE - 1) // _AT_ONCE)
-    with tempfile.TemporaryDirectory(prefix="mptcplab-fuzz-") as folder:
+    calls = min(_AT_ONCE, arguments.calls)
+    with tempfile.TemporaryDirectory(prefix="mptcplab-fuzz-") as folder, suppress(KeyboardInterrupt):
         programs = compile_calls(Path(folder), tame=arguments.tame)
         for seed in seeds:
-            finding = compare_modes(programs, arguments.kernel, seed, min(_AT_ONCE, arguments.calls))
+            finding = compare_modes(programs, arguments.kernel, seed, calls)
+            done += 1
             if finding is not None:
                 findings += 1
                 print(f"seed {seed}: {finding.reason}", flush=True)
             elif sys.stderr.isatty():
                 print(f"seed {seed}: the same", file=sys.stderr)
-    print(f"{len(seeds)} seeds, {arguments.calls} calls, {findings} findings")
-    sys.exit(findings > 0)
+    print(f"{done} of {len(seeds)} seeds, {done * calls} calls, {findings} findings")
+    sys.exit(_INTERRUPTED if done < len(seeds) else findings > 0)
 
 
 def _arguments() -> argparse.Namespace:
