@@ -81,8 +81,9 @@ _RECIPES = (
 
 #: The file beside a program that says which compiler built it.
 COMPILER_FILE = "compiler"
-#: Options of ``go build``. The bytes do not depend on this machine, and the program runs at any address: programs of Go that are not
-#: position-independent all need the same addresses, so that only one of them could run in the lab kernel's process.
+#: Options of ``go build``. The bytes do not depend on this machine, and the program runs at any address: programs of Go
+#: that are not position-independent all need the same addresses, so that only one of them could run in the lab kernel's
+#: process.
 GO_OPTIONS = ("-trimpath", "-buildvcs=false", "-buildmode=pie", "-ldflags", "-s -w -buildid=")
 #: All programs that are built, by name.
 RECIPES = {recipe.name: recipe for recipe in _RECIPES}

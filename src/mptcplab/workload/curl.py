@@ -8,6 +8,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from mptcplab.workload.outputs import quote_output
+
 if TYPE_CHECKING:
     from mptcplab.recording.record import Recording
 
@@ -59,7 +61,7 @@ class CurlEnd:
     @property
     def reason(self) -> str:
         """Its message without what differs from one download to the next, so that equal reasons are equal."""
-        return f"curl: ({self.status}) {_AMOUNT.sub('bytes', _TIME.sub('', self.message))}"
+        return quote_output(f"curl: ({self.status}) {_AMOUNT.sub('bytes', _TIME.sub('', self.message))}")
 
 
 def read_curl_ends(recording: Recording, program: str) -> list[CurlEnd]:

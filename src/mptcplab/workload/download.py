@@ -28,6 +28,7 @@ from mptcplab.workload.outputs import (
     Reading,
     completion_metrics,
     goodput,
+    quote_output,
     read_checksums,
 )
 from mptcplab.workload.recorded import read_span_ns, read_start_ns
@@ -225,7 +226,7 @@ class Download(WorkloadWithFailures):
         """Return the error of a download that is not the served file."""
         file = f"see out/{name}.client.err"
         errors = [line for line in recording.output(f"{name}.client", "err").splitlines() if line.startswith("curl:")]
-        hint = f"{errors[0]} ({file})" if errors else file
+        hint = f"{quote_output(errors[0])} ({file})" if errors else file
         if errors and self.failures == "end":
             hint += f"; {FAILURES_END_HINT}"
         return LabError(f"{name}: a downloaded file differs from the served one", hint=hint)

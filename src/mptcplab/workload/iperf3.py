@@ -18,7 +18,7 @@ from mptcplab.workload import base
 from mptcplab.workload.base import REVERSE_ADVICE
 from mptcplab.workload.context import WorkloadContext, client, server, with_algorithms
 from mptcplab.workload.failures import WorkloadWithFailures, errno_at_end, sampled_bytes
-from mptcplab.workload.outputs import NO_FAILURES, NS, Failure, Failures, Reading, goodput
+from mptcplab.workload.outputs import NO_FAILURES, NS, Failure, Failures, Reading, goodput, quote_output
 from mptcplab.workload.recorded import read_span_ns, read_workload
 
 if TYPE_CHECKING:
@@ -166,7 +166,8 @@ def _read_report(recording: Recording, name: str) -> _Report:
         total = report.get("end", {}).get("sum_received", {})
         received = Reading(float(total["bits_per_second"]), float(total["seconds"])) if "seconds" in total else None
         connected = bool(report.get("start", {}).get("connected"))
-        return _Report(report.get("error"), connected, received, int(total.get("bytes", 0)))
+        error = quote_output(str(report["error"])) if "error" in report else None
+        return _Report(error, connected, received, int(total.get("bytes", 0)))
     except (ValueError, AttributeError, KeyError) as problem:
         raise _unreadable(name) from problem
 

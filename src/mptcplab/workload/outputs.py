@@ -26,6 +26,8 @@ MS = 1e6
 _GIVEN_UP, _PATIENCE_S = "connect-timeout", 10.0
 #: The word of ``flow`` for connections that were still open when it was told to end.
 _INTERRUPTED = "interrupted"
+#: The most characters of a program's text that a message or a cell repeats.
+_MAX_QUOTED = 200
 
 
 @dataclass(frozen=True)
@@ -180,6 +182,12 @@ def read_responses(recording: Recording, program: str) -> list[Response]:
 def read_arrivals(recording: Recording, program: str) -> list[Arrivals]:
     """Return the messages that a ``flow`` received, some at a time."""
     return _parse_events(Arrivals, _events(recording, program, "packets"))
+
+
+def quote_output(text: str) -> str:
+    """Return what a program printed in a form that fits into a message or a cell: one line, and not too long."""
+    line = "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)
+    return line if len(line) <= _MAX_QUOTED else f"{line[: _MAX_QUOTED - 3]}..."
 
 
 def read_checksums(recording: Recording, program: str) -> list[Checksum]:

@@ -21,7 +21,7 @@ from mptcplab.units import Size
 from mptcplab.workload import base
 from mptcplab.workload.context import FLOW, WorkloadContext, client, server, with_algorithms
 from mptcplab.workload.failures import WorkloadWithFailures, errno_at_end, sampled_bytes
-from mptcplab.workload.outputs import NO_FAILURES, NS, Failure, Failures, Reading, goodput, read_checksums
+from mptcplab.workload.outputs import NO_FAILURES, NS, Failure, Failures, Reading, goodput, quote_output, read_checksums
 from mptcplab.workload.recorded import read_programs, read_span_ns, read_workload
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ class Transfer(WorkloadWithFailures):
             return NO_FAILURES
         start_ns, end_ns = read_span_ns(recording, f"{name}.client")
         call, message = error.groups()
-        reason = f"{call}: {message}"
+        reason = quote_output(f"{call}: {message}")
         # The program begins with a SYN. When it was answered is not known.
         after_s = (end_ns - start_ns) / NS if call == _CONNECT else None
         failure = Failure(reason, end_ns / NS, after_s, was_established=call != _CONNECT, errno=errno_at_end(reason))
@@ -115,7 +115,7 @@ class Transfer(WorkloadWithFailures):
         """
         if not self.failed_connections(recording, name).failed:
             said = recording.output(f"{name}.client", "err").strip().splitlines()
-            message = f": {said[0]}" if said else ""
+            message = f": {quote_output(said[0])}" if said else ""
             raise LabError(f"{name}: socat failed{message}", hint=f"see out/{name}.client.err")
         if '"stream"' in recording.output(f"{name}.server", "err"):
             return read_checksums(recording, f"{name}.server")[0].bytes

@@ -26,5 +26,6 @@ TARGETS: dict[str, Callable[[], Target]] = {
     "explain": partial(_make, "explain", "ExplainTarget"),
     "fit": partial(_make, "fit", "FitTarget"),
     "import": partial(_make, "importing", "ImportTarget"),
+    "programs": partial(_make, "programs", "ProgramsTarget"),
     "pack": partial(_make, "pack", "PackTarget"),
 }

@@ -296,6 +296,45 @@ def test_a_file_that_differs_ends_the_run(tmp_path: Path) -> None:
         workload(TRANSFER).read(_recording(tmp_path, TRANSFER, err=(SERVED,), server_err=PART), "new")
 
 
+# Texts that do not fit into a message
+
+
+@pytest.mark.parametrize(
+    ("described", "outputs"),
+    [
+        (HTTP, {"err": ("curl: (56) a\x00b" + "c" * 999, _times(3, 1), NOTHING)}),
+        (IPERF3, {"out": _report("unable to connect to server: a\x00b" + "c" * 999)}),
+        (TRANSFER, {"err": (WRITE + "\x00" + "c" * 999,), "server_err": PART, "status": 1}),
+    ],
+)
+def test_a_reason_is_one_line_of_moderate_length(
+    tmp_path: Path, described: dict[str, Any], outputs: dict[str, Any]
+) -> None:
+    recording = _recording(tmp_path, described, **outputs)
+    (failed,) = workload(described).failed_connections(recording, "new").failed
+    print(failed.reason)
+    assert failed.reason.isprintable()
+    assert len(failed.reason) == 200
+    assert failed.reason.endswith("ccc...")
+
+
+@pytest.mark.parametrize(
+    ("described", "outputs"),
+    [
+        (HTTP, {"err": ("curl: (3) \x00" + "c" * 999, _times(3, 1), NOTHING)}),
+        (IPERF3, {"out": _report("\x00" + "c" * 999)}),
+        (TRANSFER, {"err": ("\x00" + "c" * 999,), "status": 1}),
+    ],
+)
+def test_an_error_quotes_a_part_of_a_long_text(
+    tmp_path: Path, described: dict[str, Any], outputs: dict[str, Any]
+) -> None:
+    with pytest.raises(LabError) as error:
+        workload(described).read(_recording(tmp_path, described, **outputs), "new")
+    assert f"{error.value.message} {error.value.hint}".isprintable()
+    assert len(error.value.message) < 300 > len(error.value.hint or "")
+
+
 # The key
 
 
