@@ -1,45 +1,76 @@
 # SPDX-License-Identifier: MIT
 """Each reason of the catalogue has a scenario that produces it, and the run says so; ordinary runs say nothing.
 
-The scenarios are in tests/lab/reasons, each a few seconds of virtual time.
+The scenarios are in tests/lab/reasons, each a few seconds of virtual time. Most show their reason in the row of their
+run, others where `mptcplab explain` reads a part of it; a session runs programs that no workload has.
 """
 
 from __future__ import annotations
 
 import os
 import random
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from mptcplab.api import explain
 from mptcplab.explain.evidence import MPTCP
+from mptcplab.explain.readers.collection import CAPTURES, COUNTERS
+from mptcplab.explain.reason import Reason
 from mptcplab.explain.reference import MEANINGS
 from mptcplab.explain.registry import reasons
-from mptcplab.metrics.evidence import RowReason
 from mptcplab.metrics.rows import result_rows
 from mptcplab.scenario.load import load
 
-from .bench import Bench
+from .bench import Bench, mptcplab
 
 FOLDER = Path(__file__).parent / "reasons"
-PRODUCED = {key: scenario for key, reason in reasons().items() if (scenario := reason.lab_scenario) is not None}
+SESSIONS = FOLDER / "sessions"
+PRODUCED = {key: reason for key, reason in reasons().items() if reason.lab_scenario is not None}
 #: How many random scenarios without any fault are tried; `make reasons` tries 200.
 ORDINARY = int(os.environ.get("MPTCPLAB_REASONS", "12"))
 
 
-def _said(bench: Bench, file: Path) -> list[RowReason]:
-    """Return what a scenario's runs say."""
+def _keys_of_shown(bench: Bench, reason: Reason) -> set[str]:
+    """Return the reasons that a reason's scenario shows, where it should be shown."""
+    assert reason.lab_scenario is not None
+    file = FOLDER / reason.lab_scenario
+    if reason.shown_in == "session":
+        return _explained(*_hold_session(file, bench.folder))
     recordings = bench.recordings(load(file).runs, may_fail=True)
-    return [reason for row in result_rows(recordings) for reason in row.reasons]
+    if reason.shown_in == "row":
+        said = [found for row in result_rows(recordings) for found in row.reasons]
+        for found in said:
+            print(f"{found.reason}: {found.text} {found.evidence}")
+        return {found.reason for found in said}
+    (recording,) = recordings
+    part = CAPTURES if reason.shown_in == "captures" else f"{COUNTERS}/client"
+    return _explained(recording.folder / part)
+
+
+def _explained(*files: Path) -> set[str]:
+    """Return the reasons that `mptcplab explain` finds in files."""
+    (answer,) = explain(files).answers.values()
+    for explanation in answer.explanations:
+        print(f"{explanation.finding.reason}: {explanation.finding.sentence} {explanation.finding.lines}")
+    return {explanation.finding.reason for explanation in answer.explanations}
+
+
+def _hold_session(script: Path, folder: Path) -> list[Path]:
+    """Run a session in the lab, and return what it wrote."""
+    network = script.with_suffix(".toml")
+    network = network if network.exists() else SESSIONS / "network.toml"
+    words = ("--scenario", network, "--out", folder / "out", "--env", f"PYTHON={sys.executable}", "--no-stdin")
+    done = mptcplab("exec", *words, "--", "sh", script.name, cwd=SESSIONS)
+    assert done.returncode == 0, done.stderr
+    return sorted((folder / "out").iterdir())
 
 
 @pytest.mark.parametrize("key", PRODUCED)
 def test_the_scenario_of_a_reason_says_it(bench: Bench, key: str) -> None:
-    said = _said(bench, FOLDER / f"{PRODUCED[key]}.toml")
-    for reason in said:
-        print(f"{reason.reason}: {reason.text} {reason.evidence}")
-    assert key in {reason.reason for reason in said}
+    assert key in _keys_of_shown(bench, PRODUCED[key])
 
 
 def test_every_counter_of_the_kernel_has_a_meaning(bench: Bench) -> None:
