@@ -8,6 +8,7 @@ addresses, a SYN with MP_JOIN, its answer, and the third packet.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 
 from mptcplab.explain.catalog.common import (
@@ -142,6 +143,15 @@ def _link_local_announced(evidence: Evidence) -> Iterator[Sign]:
             lines = (*counter_lines(host, "MPJoinSynTxConnectErr"), f"{host.name}: announced {local[0]}")
             values = {"host": host.name, "count": plural(count, "join"), "address": local[0]}
             yield Sign(lines=lines, values=values, strength=PROOF)
+
+
+def _join_without_route(evidence: Evidence) -> Iterator[Sign]:
+    """With endpoints for several pairs of addresses, some pairs may have no route, and nothing is missing."""
+    expected, seen = evidence.expected, subflows_seen(evidence)
+    needed = expected.subflows if expected is not None else None
+    is_complete = needed is not None and seen is not None and seen >= needed
+    for sign in _anywhere("MPJoinSynTxConnectErr")(evidence):
+        yield replace(sign, strength=HINT) if is_complete else sign
 
 
 def _announcement_not_accepted(evidence: Evidence) -> Iterator[Sign]:
@@ -673,7 +683,7 @@ REASONS = (
         key="join-without-route",
         title="No route for the join",
         needs=("counters",),
-        recognise=_anywhere("MPJoinSynTxConnectErr"),
+        recognise=_join_without_route,
         sentence="{count} of {host} could not be sent (MPJoinSynTxConnectErr): no route from that address",
         cure="a rule and a table per address: `ip rule add from ADDRESS table N`, `ip route add default via GATEWAY "
         "dev DEVICE table N`; a program that adds the endpoint has to wait for them",
