@@ -15,6 +15,9 @@ from mptcplab.explain.evidence import NEEDS, Evidence
 Kind = Literal["no subflow", "fallback", "waiting", "low sum", "failover"]
 #: The kinds in the order in which they are shown: what comes first explains what comes later.
 KINDS: tuple[Kind, ...] = ("fallback", "no subflow", "failover", "waiting", "low sum")
+#: Where a scenario shows its reason: in the row of its run; where `mptcplab explain` reads the run's captures alone, or
+#: the client's files alone; or in what the hosts print in a session, whose programs no workload of the lab has.
+View = Literal["row", "captures", "client", "session"]
 #: A counter or packet that only this reason can have caused; what fits several reasons; what merely agrees with it.
 PROOF, STRONG, HINT = 1.0, 0.7, 0.4
 
@@ -89,9 +92,10 @@ class Reason:
     placeholders for the signs' values; sentence, ``cure`` and ``confirm`` (what would settle the matter) have no full
     stop. ``explanation`` is a paragraph for docs/reasons.md: what the kernel does, and where. ``page`` is the page of
     the documentation with its anchor. ``scenario`` is the file in tests/lab/reasons that produces it, without suffix,
-    if it does not have the name of the reason; where a lab cannot produce it, ``why_no_scenario`` says why. ``after``
-    names reasons that explain this one: if one of them applies, this one is left out. Tables of runs have notes of
-    reasons that are ``is_noted``; they have warnings of their own of the others.
+    if it does not have the name of the reason, and ``shown_in`` says where; a session's file is in the folder
+    sessions there. Where a lab cannot produce the reason, ``why_no_scenario`` says why. ``after`` names reasons that
+    explain this one: if one of them applies, this one is left out. Tables of runs have notes of reasons that are
+    ``is_noted``; they have warnings of their own of the others.
     """
 
     key: str
@@ -105,6 +109,7 @@ class Reason:
     explanation: str
     page: str
     scenario: str = ""
+    shown_in: View = "row"
     why_no_scenario: str = ""
     after: tuple[str, ...] = ()
     is_noted: bool = True
@@ -135,5 +140,7 @@ class Reason:
 
     @property
     def lab_scenario(self) -> str | None:
-        """The scenario in tests/lab/reasons that produces it; None if a lab cannot."""
-        return None if self.why_no_scenario else self.scenario or self.key
+        """The file in tests/lab/reasons that produces it, as ``no-endpoint.toml``; None if a lab cannot."""
+        name = self.scenario or self.key
+        file = f"sessions/{name}.sh" if self.shown_in == "session" else f"{name}.toml"
+        return None if self.why_no_scenario else file

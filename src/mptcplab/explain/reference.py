@@ -5,14 +5,14 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from mptcplab.errors import InputError
 from mptcplab.explain.evidence import NEEDS
-from mptcplab.explain.reason import KINDS, Reason
+from mptcplab.explain.reason import KINDS, Reason, View
 from mptcplab.explain.registry import reasons
 from mptcplab.plain_tables import markdown_table
 
@@ -173,6 +173,13 @@ _TITLES = {
     "waiting": "Nothing arrives for a while",
     "low sum": "Less than the sum of the paths",
 }
+#: What is added to the name of a scenario that does not show its reason in the row of its run.
+_SHOWN: Mapping[View, str] = {
+    "row": "",
+    "captures": ", explained from its captures alone",
+    "client": ", explained from the client's files alone",
+    "session": ", explained from what its hosts print",
+}
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 _REASONS = re.compile(r"(<!-- begin of the reasons -->\n).*?(<!-- end of the reasons -->)", re.DOTALL)
 _COUNTERS = re.compile(r"(<!-- begin of the counters -->\n).*?(<!-- end of the counters -->)", re.DOTALL)
@@ -187,9 +194,9 @@ def _section(reason: Reason) -> Iterator[str]:
     needs = "; ".join(NEEDS[need][0] for need in reason.needs)
     scenario = reason.lab_scenario
     produced = (
-        f"[`{scenario}.toml`](../tests/lab/reasons/{scenario}.toml)"
+        f"[`{scenario}`](../tests/lab/reasons/{scenario}){_SHOWN[reason.shown_in]}"
         if scenario is not None
-        else f"not produced in the lab: {reason.why_no_scenario}"
+        else f"none, since {reason.why_no_scenario}"
     )
     yield f"### {reason.key}"
     yield f"**{reason.title}.** {reason.explanation}"

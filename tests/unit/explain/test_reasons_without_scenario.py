@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Reasons that no scenario produces: each with evidence that shows it, and with similar evidence that does not."""
+"""Reasons that need evidence made by hand: most have no scenario, or none whose row names them.
+
+Each has evidence that shows it, and similar evidence that does not.
+"""
 
 from __future__ import annotations
 
@@ -269,5 +272,5 @@ def test_every_reason_has_a_scenario_or_a_test() -> None:
     """Tests name the reason that they show as a whole word in quotes, or as an option of a parametrised one."""
     modules = FOLDER.glob("test_*.py")
     named = set(re.findall(r'"([a-z][a-z0-9]*(?:-[a-z0-9]+)*)"', "".join(file.read_text() for file in modules)))
-    without = {key for key, reason in reasons().items() if reason.scenario is None}
+    without = {key for key, reason in reasons().items() if reason.lab_scenario is None}
     assert without - named == set()

@@ -12,7 +12,6 @@ from mptcplab.explain.evidence import Evidence
 from mptcplab.explain.reason import HINT, PROOF, STRONG, Reason, Sign
 
 _PAGE = "captures.md#what-the-words-mean"
-_OF_COUNTERS = "the hosts' counters show it in every run: see {}"
 #: A connection that is shorter may end before a second subflow is worth it.
 _MIN_S = 0.5
 _UNANSWERED = re.compile(r"SYNs? with MP_CAPABLE (?:was|were) not answered")
@@ -130,11 +129,6 @@ def _nobody_tried(evidence: Evidence) -> Iterator[Sign]:
             yield Sign(lines=lines, where=_place_of(evidence, connection), strength=HINT)
 
 
-def _refer_to_counters(key: str) -> str:
-    """Return why the lab has no scenario: the reason ``key`` covers it there."""
-    return _OF_COUNTERS.format(key)
-
-
 REASONS: tuple[Reason, ...] = (
     Reason(
         key="captured-syns-unanswered",
@@ -148,7 +142,7 @@ REASONS: tuple[Reason, ...] = (
         confirm="a capture at the other end shows whether the SYNs with the option arrive",
         explanation="Linux repeats a SYN with the option a few times, and then sends one without.",
         page=_PAGE,
-        why_no_scenario=_refer_to_counters("syns-dropped"),
+        shown_in="captures",
         after=("syns-dropped",),
     ),
     Reason(
@@ -163,8 +157,14 @@ REASONS: tuple[Reason, ...] = (
         confirm="`ss -Mln` at the server lists its port; a capture there shows the option in the SYN",
         explanation="A server that does not know MPTCP ignores the option.",
         page=_PAGE,
-        why_no_scenario=_refer_to_counters("server-without-mptcp"),
-        after=("server-without-mptcp", "mptcp-switched-off", "syn-option-stripped", "synack-option-stripped"),
+        shown_in="captures",
+        after=(
+            "server-without-mptcp",
+            "mptcp-switched-off",
+            "syn-option-stripped",
+            "synack-option-stripped",
+            "old-version",
+        ),
     ),
     Reason(
         key="captured-option-removed",
@@ -177,7 +177,7 @@ REASONS: tuple[Reason, ...] = (
         confirm="further captures between both places",
         explanation="One place saw the option in a handshake, another one did not.",
         page=_PAGE,
-        why_no_scenario=_refer_to_counters("syn-option-stripped"),
+        shown_in="captures",
     ),
     Reason(
         key="captured-data-without-dss",
@@ -190,7 +190,7 @@ REASONS: tuple[Reason, ...] = (
         confirm="a capture at the other end shows whether the sender's packets had the option",
         explanation="Some middleboxes pass options in SYNs and remove them later (RFC 8684, section 3.7).",
         page=_PAGE,
-        why_no_scenario=_refer_to_counters("data-without-mapping"),
+        shown_in="captures",
         after=("first-data-without-option", "data-without-mapping"),
     ),
     Reason(
@@ -204,7 +204,7 @@ REASONS: tuple[Reason, ...] = (
         confirm="the payload in captures of both ends",
         explanation="MP_FAIL is only sent if checksums were agreed in the handshake.",
         page=_PAGE,
-        why_no_scenario=_refer_to_counters("payload-changed"),
+        shown_in="captures",
         after=("payload-changed", "payload-changed-at-peer"),
     ),
     Reason(
@@ -218,7 +218,7 @@ REASONS: tuple[Reason, ...] = (
         confirm="`ping` from the same address; `ip route get` with the server's address",
         explanation="A connection begins on one path, which the routing table chooses. Others join it only later.",
         page="questions.md",
-        why_no_scenario="a workload whose connection fails has no capture of it in the lab",
+        shown_in="captures",
     ),
     Reason(
         key="captured-join-refused",
@@ -233,7 +233,7 @@ REASONS: tuple[Reason, ...] = (
         explanation="A join is refused if nothing listens on its port, if no connection has its token, or if a limit "
         "is reached.",
         page="path-management.md",
-        why_no_scenario=_refer_to_counters("server-join-refused and join-syn-lost"),
+        shown_in="captures",
         after=(
             "server-join-refused",
             "join-rejected",
@@ -254,7 +254,7 @@ REASONS: tuple[Reason, ...] = (
         explanation="Without rules by source address, a host sends the packets of its second address by the first "
         "interface, where a router or filter drops them.",
         page="path-management.md",
-        why_no_scenario=_refer_to_counters("server-join-refused and join-syn-lost"),
+        shown_in="captures",
         after=("join-syn-lost", "join-option-stripped", "join-answer-lost", "server-join-unanswered"),
     ),
     Reason(
@@ -268,7 +268,7 @@ REASONS: tuple[Reason, ...] = (
         confirm="`ip mptcp limits` at the client; its default for add_addr_accepted is 0",
         explanation="Linux accepts no announced address by default.",
         page="path-management.md",
-        why_no_scenario=_refer_to_counters("announcement-not-accepted"),
+        shown_in="captures",
         after=("announcement-not-accepted", "announcement-without-room", "announcement-ignored"),
     ),
     Reason(
@@ -283,7 +283,14 @@ REASONS: tuple[Reason, ...] = (
         confirm="`ip mptcp endpoint` and `ip mptcp limits` at both ends, during the connection",
         explanation="Without endpoints, Linux uses the first subflow only.",
         page="path-management.md",
-        why_no_scenario=_refer_to_counters("no-endpoint"),
-        after=("no-endpoint", "endpoint-of-first-subflow", "fullmesh-alone", "limit-of-subflows", "not-announced"),
+        shown_in="captures",
+        after=(
+            "no-endpoint",
+            "endpoint-of-first-subflow",
+            "fullmesh-alone",
+            "limit-of-subflows",
+            "not-announced",
+            "captured-first-path-dead",
+        ),
     ),
 )

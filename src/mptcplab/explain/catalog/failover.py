@@ -170,7 +170,8 @@ def _stale(evidence: Evidence) -> Iterator[Sign]:
 
 def _address_removed(evidence: Evidence) -> Iterator[Sign]:
     for host in evidence.hosts:
-        count = host.known_count("RmAddrTx") + host.known_count("RmSubflow")
+        # An endpoint that goes closes its subflows, and is withdrawn at the same time.
+        count = max(host.known_count("RmAddrTx"), host.known_count("RmSubflow"))
         if count:
             values = {"host": host.name, "count": f"{count} addresses" if count > 1 else "an address"}
             yield Sign(lines=counter_lines(host, "RmAddrTx", "RmSubflow"), values=values, strength=HINT)
@@ -274,7 +275,7 @@ REASONS = (
         explanation="The host that joins sets the flag in its SYN, from its own endpoint. Since Linux 6.11 a server "
         "sets it in its answer, too.",
         page="path-management.md#a-backup-with-the-kernels-path-manager",
-        why_no_scenario="kernels of the lab set the flag in the answer",
+        shown_in="session",
     ),
     _reason(
         key="no-path-left",
@@ -313,7 +314,8 @@ REASONS = (
         "net.ipv4.tcp_retries2 timeouts: 15, or some 15 minutes. The kernel's path manager does not open it again "
         "unless its endpoint is added anew.",
         page=_PAGE,
-        why_no_scenario="in the lab the links are known, and the reason is `silent-path`",
+        shown_in="session",
+        after=("large-packets-lost",),
     ),
     _reason(
         key="path-not-taken-again",
@@ -327,7 +329,6 @@ REASONS = (
         explanation="The kernel's path manager acts on new connections and on changes of endpoints, not on routes or "
         "carriers.",
         page="path-management.md#what-mainline-does-not-do",
-        why_no_scenario="in the lab an address takes its endpoint with it, and brings it back",
     ),
     _reason(
         key="subflow-stale",
@@ -358,11 +359,11 @@ REASONS = (
         title="The other side aborted the connection",
         needs=("counters",),
         recognise=_find_aborts,
-        sentence="{count} of {host} were aborted by the other side (MP_FASTCLOSE)",
+        sentence="the other side aborted {count} of {host} (MP_FASTCLOSE)",
         cure="see why the application there closed while data was unread, or was killed",
         confirm="the exit status and log of the application",
         explanation="close() with unread data, SO_LINGER of zero and a killed process all abort.",
         page="workloads.md#connections-that-fail",
-        why_no_scenario="a program of the lab aborts only a connection that has failed",
+        shown_in="session",
     ),
 )

@@ -26,6 +26,8 @@ from mptcplab.explain.reason import HINT, PROOF, STRONG, Reason, Sign
 _LINKS = "links.md#middleboxes"
 #: Paths with a shorter round trip say nothing about where an answer came from; else a proxy answers within this part.
 _SHORT_S, _NEAR = 0.002, 0.5
+#: Counters of mappings that are not about the data which they came with.
+_INCONSISTENT = ("DSSNotMatching", "DSSNoMatchTCP", "DSSCorruptionFallback", "DSSCorruptionReset")
 _OPTION_30 = "let TCP option 30 pass there, or use another path for the first subflow"
 
 
@@ -100,7 +102,7 @@ def _first_data_without_option(evidence: Evidence) -> Iterator[Sign]:
 def _data_without_mapping(evidence: Evidence) -> Iterator[Sign]:
     for host in evidence.hosts:
         count = host.known_count("DssFallback")
-        if count and not host.known_count("DataCsumErr") and not host.known_count("DSSNoMatchTCP"):
+        if count and not any(host.known_count(name) for name in ("DataCsumErr", *_INCONSISTENT)):
             values = {"host": host.name, "count": plural(count, "connection")}
             yield Sign(
                 lines=(*counter_lines(host, "DssFallback"), *middlebox_lines(evidence, "dss")),
@@ -132,14 +134,10 @@ def _told_of_changed_payload(evidence: Evidence) -> Iterator[Sign]:
 
 def _data_inserted(evidence: Evidence) -> Iterator[Sign]:
     for host in evidence.hosts:
-        count = (
-            host.known_count("DSSNoMatchTCP")
-            + host.known_count("DSSCorruptionFallback")
-            + host.known_count("DSSCorruptionReset")
-        )
+        count = sum(host.known_count(name) for name in _INCONSISTENT)
         if count:
             yield Sign(
-                lines=counter_lines(host, "DSSNoMatchTCP", "DSSCorruptionFallback", "DSSCorruptionReset"),
+                lines=counter_lines(host, *_INCONSISTENT),
                 values={"host": host.name, "count": plural(count, "mapping")},
                 strength=PROOF,
             )
@@ -295,7 +293,7 @@ REASONS = (
         explanation="`socket(..., IPPROTO_MPTCP)` then fails with ENOPROTOOPT (mptcp_init_sock() in "
         "net/mptcp/protocol.c). Most programs take that as a sign to use TCP.",
         page="scenario.md",
-        why_no_scenario="a program that is refused its socket ends, and the run with it",
+        shown_in="session",
     ),
     _reason(
         key="server-without-mptcp",
@@ -308,7 +306,7 @@ REASONS = (
         explanation="The SYN has MP_CAPABLE and the SYN/ACK does not, and the server's counters never saw the option: "
         "only listening MPTCP sockets look at it (subflow_check_req() in net/mptcp/subflow.c).",
         page="limitations.md#the-kernel-under-test",
-        after=("fallback-proxy",),
+        after=("fallback-proxy", "old-version"),
     ),
     _reason(
         key="clients-without-mptcp",
@@ -323,7 +321,7 @@ REASONS = (
         explanation="Older kernels count in MPCapableFallbackACK each connection that an MPTCP socket accepts without "
         "the option. So it exceeds the handshakes that began with MP_CAPABLE and were not completed with it.",
         page=_LINKS,
-        why_no_scenario="the lab's default kernel does not count such connections",
+        why_no_scenario="only older kernels count such connections, and not the lab's default, Linux 7.2",
         is_noted=False,
     ),
     _reason(
@@ -339,7 +337,8 @@ REASONS = (
         explanation="A server that does not know the option, or knows version 0 only, answers without it. The client "
         "cannot tell that from a middlebox.",
         page="limitations.md#the-kernel-under-test",
-        why_no_scenario="runs have the counters of both hosts: see server-without-mptcp",
+        scenario="server-without-mptcp",
+        shown_in="client",
     ),
     _reason(
         key="syn-option-stripped",
@@ -353,7 +352,7 @@ REASONS = (
         explanation="A middlebox overwrote the option of the SYN, or a proxy opened a connection of its own. The "
         "server gets an ordinary SYN and answers it so.",
         page=_LINKS,
-        after=("fallback-proxy",),
+        after=("fallback-proxy", "old-version"),
     ),
     _reason(
         key="synack-option-stripped",
@@ -379,7 +378,7 @@ REASONS = (
         explanation="The server falls back (MPCapableFallbackACK). The client learns that from the first packet of the "
         "server without an option.",
         page=_LINKS,
-        why_no_scenario="the lab's middlebox acts on an option in all packets, and the SYN has this one as well",
+        shown_in="session",
     ),
     _reason(
         key="first-data-without-option",
@@ -427,7 +426,8 @@ REASONS = (
         confirm="DataCsumErr at the other side",
         explanation="MP_FAIL tells the sender from which data on the receiver could not check it.",
         page=_LINKS,
-        why_no_scenario="with the counters of both sides, `payload-changed` says it",
+        scenario="payload-changed",
+        shown_in="client",
         after=("payload-changed",),
     ),
     _reason(
@@ -441,7 +441,7 @@ REASONS = (
         explanation="A mapping names subflow sequence numbers relative to the SYN. A gateway that changes the length "
         "of the payload moves them (get_mapping_status() in net/mptcp/subflow.c).",
         page=_LINKS,
-        why_no_scenario="the lab's middlebox keeps the length of the payload",
+        shown_in="session",
     ),
     _reason(
         key="syns-dropped",
@@ -479,19 +479,19 @@ REASONS = (
         explanation="A TCP header has 40 bytes for options, of which TCP-MD5 takes 18 (mptcp_connect() in "
         "net/mptcp/protocol.c).",
         page="limitations.md#the-kernel-under-test",
-        why_no_scenario="no program of the lab sets TCP_MD5SIG",
+        why_no_scenario="the lab's kernel is built without TCP-MD5",
     ),
     _reason(
         key="simultaneous-connect",
         title="Both sides connected at the same time",
         needs=("client counters",),
         recognise=_client_counter("SimultConnectFallback"),
-        sentence="{count} of {client} were opened by both sides at the same time, which MPTCP does not support",
+        sentence="both sides opened {count} of {client} at the same time, which MPTCP does not support",
         cure="let one side listen",
         confirm="a capture shows two SYNs that cross",
         explanation="Linux falls back when a SYN arrives in the state SYN_SENT (mptcp_syn_options()).",
         page="limitations.md#the-kernel-under-test",
-        why_no_scenario="no program of the lab connects from both sides",
+        shown_in="session",
     ),
     _reason(
         key="no-free-token",
@@ -517,7 +517,7 @@ REASONS = (
         explanation="A connection can become plain TCP only as long as it has had a single subflow and nothing is "
         "missing (__mptcp_try_fallback() in net/mptcp/protocol.c).",
         page=_LINKS,
-        why_no_scenario="it depends on the order of packets within one round trip",
+        why_no_scenario="the option has to be lost just when another subflow joins, within one round trip",
     ),
     _reason(
         key="fallback-proxy",
@@ -531,7 +531,7 @@ REASONS = (
         explanation="Transparent proxies of mobile networks and firewalls accept the connection themselves, and open "
         "one of their own to the server.",
         page="gateways.md",
-        why_no_scenario="the lab has no transparent proxy that answers in place of a server",
+        why_no_scenario="the lab has no transparent proxy; of a gateway, it explains the connections between its ends",
     ),
     _reason(
         key="kernel-tls",
@@ -544,7 +544,7 @@ REASONS = (
         explanation="setsockopt(TCP_ULP) fails with EOPNOTSUPP on an MPTCP socket (net/mptcp/sockopt.c). Servers that "
         "want kTLS listen on TCP.",
         page="limitations.md#the-kernel-under-test",
-        why_no_scenario="no program of the lab uses kTLS",
+        why_no_scenario="the lab's kernel is built without TLS",
     ),
     _reason(
         key="fast-open",
@@ -556,7 +556,7 @@ REASONS = (
         confirm="without Fast Open (net.ipv4.tcp_fastopen = 0) the connection stays MPTCP",
         explanation="A SYN with data, a cookie and MP_CAPABLE confuses some middleboxes and older servers.",
         page="limitations.md#the-kernel-under-test",
-        why_no_scenario="Linux 7.2 does both at the same time",
+        shown_in="session",
     ),
     _reason(
         key="old-version",
@@ -568,6 +568,6 @@ REASONS = (
         confirm="the version in the SYN's MP_CAPABLE of a capture",
         explanation="Version 1 (RFC 8684) has another handshake. Mainline answers version 0 with plain TCP.",
         page="captures.md#what-the-words-mean",
-        why_no_scenario="the lab's kernel speaks version 1 only",
+        shown_in="session",
     ),
 )

@@ -478,7 +478,6 @@ REASONS = (
         confirm="the same with cubic",
         explanation="RFC 6356 limits the growth of all windows together. On long paths the sum recovers slowly.",
         page="congestion-controls.md",
-        why_no_scenario="whether the sum is low depends on seconds of recovery, too long for this test",
     ),
     _reason(
         key="busy-cpu",
@@ -491,7 +490,7 @@ REASONS = (
         explanation="Kernel and program of a connection share one CPU in general.",
         page="cpu.md#what-a-run-says-about-it",
         is_noted=False,
-        why_no_scenario="it needs a kernel with the option cpu: tests/cpu/test_node_cpu.py has runs of it",
+        why_no_scenario="it needs a kernel with the option cpu: `tests/cpu/test_node_cpu.py` has runs of it",
     ),
     _reason(
         key="busy-proxy",
@@ -503,7 +502,7 @@ REASONS = (
         confirm="`top -H` shows one thread near 100 %",
         explanation="Most proxies encrypt a connection on one CPU, however many paths it has.",
         page="gateways.md",
-        why_no_scenario="gateway programs are not installed on every machine that runs the tests",
+        why_no_scenario="it needs a kernel with the option cpu, and a gateway's program",
     ),
     _reason(
         key="paced",
@@ -515,7 +514,7 @@ REASONS = (
         confirm="pacing_rate in `ss -ti` is constant",
         explanation="A pacing rate that congestion control sets follows window and round-trip time, and changes.",
         page="workloads.md",
-        why_no_scenario="no workload of the lab sets SO_MAX_PACING_RATE",
+        why_no_scenario="Linux 7.2 refuses SO_MAX_PACING_RATE on MPTCP sockets",
     ),
     _reason(
         key="queue-of-one-path",
@@ -551,7 +550,7 @@ REASONS = (
         explanation="MPTCP sends data again that was not acknowledged in time (mptcp_worker() in "
         "net/mptcp/protocol.c).",
         page="schedulers.md#opportunistic-retransmission-and-penalisation",
-        why_no_scenario="Linux 7.2 sends again only after timeouts, which are few",
+        why_no_scenario="Linux 7.2 sends again only after timeouts, far less than a tenth of all segments",
     ),
     _reason(
         key="early-retransmission",
@@ -564,7 +563,7 @@ REASONS = (
         confirm="MPTCPRetrans and OFOQueue grow together",
         explanation="The timer of MPTCP's own retransmissions was as short as the faster path's timeout.",
         page="schedulers.md#opportunistic-retransmission-and-penalisation",
-        why_no_scenario="no kernel of the lab is so old",
+        why_no_scenario="it needs a kernel before 5.15",
         after=("reinjections",),
     ),
     _reason(
@@ -582,7 +581,6 @@ REASONS = (
         "sends 6 to 7 % again in the lab, and CUBIC 0.3 %. With memory enough, both carry the same there (157 and 163 "
         "Mbit/s, Linux 6.1 to 7.2); where sockets are short of memory, BBR falls to 73.",
         page="machine.md#what-all-hosts-of-a-lab-share",
-        why_no_scenario="in the lab, BBR carries as much as CUBIC if there is memory enough",
     ),
     _reason(
         key="application-slow",
@@ -620,6 +618,5 @@ REASONS = (
         "tcp_rmem until the connection's buffer grows again, which may be never.",
         page="path-management.md#a-subflow-that-comes-late",
         is_noted=False,
-        why_no_scenario="it needs some ten seconds; examples/late-subflow.toml has it",
     ),
 )

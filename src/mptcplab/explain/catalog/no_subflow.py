@@ -8,11 +8,13 @@ addresses, a SYN with MP_JOIN, its answer, and the third packet.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 
 from mptcplab.explain.catalog.common import (
     client_of,
     counter_lines,
+    fell_back,
     handshakes,
     is_established,
     joins_of,
@@ -51,6 +53,11 @@ def _announces(host: Host) -> bool:
     return any("signal" in endpoint.flags for endpoint in host.endpoints or ())
 
 
+def _address(end: str) -> str:
+    """Return the address of an end with its port."""
+    return end.rpartition(":")[0].strip("[]")
+
+
 def _by_kernel(host: Host) -> bool:
     """Return whether the kernel manages the paths of a host, and not a program of its own."""
     return host.path_manager in (None, "kernel") and (host.sysctls or {}).get("net.mptcp.pm_type", "0") == "0"
@@ -72,8 +79,7 @@ def _endpoint_of_first(evidence: Evidence) -> Iterator[Sign]:
     if not lacks_subflows(evidence) or joins_of(client) or not _by_kernel(client):
         return
     opening = [endpoint for endpoint in client.endpoints or () if {"subflow", "fullmesh"} & endpoint.flags]
-    used = {subflow.local.rpartition(":")[0].strip("[]") for subflow in evidence.subflows or ()}
-    used |= {subflow.remote.rpartition(":")[0].strip("[]") for subflow in evidence.subflows or ()}
+    used = {_address(end) for subflow in evidence.subflows or () for end in (subflow.local, subflow.remote)}
     if opening and all(endpoint.address in used for endpoint in opening):
         yield Sign(
             lines=(f"{client.name}: endpoints {', '.join(endpoint.text for endpoint in opening)}",),
@@ -139,6 +145,15 @@ def _link_local_announced(evidence: Evidence) -> Iterator[Sign]:
             lines = (*counter_lines(host, "MPJoinSynTxConnectErr"), f"{host.name}: announced {local[0]}")
             values = {"host": host.name, "count": plural(count, "join"), "address": local[0]}
             yield Sign(lines=lines, values=values, strength=PROOF)
+
+
+def _join_without_route(evidence: Evidence) -> Iterator[Sign]:
+    """With endpoints for several pairs of addresses, some pairs may have no route, and nothing is missing."""
+    expected, seen = evidence.expected, subflows_seen(evidence)
+    needed = expected.subflows if expected is not None else None
+    is_complete = needed is not None and seen is not None and seen >= needed
+    for sign in _anywhere("MPJoinSynTxConnectErr")(evidence):
+        yield replace(sign, strength=HINT) if is_complete else sign
 
 
 def _announcement_not_accepted(evidence: Evidence) -> Iterator[Sign]:
@@ -353,19 +368,27 @@ def _join_ack_lost(evidence: Evidence) -> Iterator[Sign]:
 
 
 def _marked_backup(evidence: Evidence) -> Iterator[Sign]:
-    """A backup carries nothing while others work. It is a reason only where nobody said that it is wanted."""
+    """A backup carries nothing while others work. It is a reason only where nobody said that it is wanted.
+
+    Where the samples do not have the flag, an endpoint tells.
+    """
+    marked = {
+        endpoint.address for host in evidence.hosts for endpoint in host.endpoints or () if "backup" in endpoint.flags
+    }
     for subflow in evidence.senders():
         path = evidence.path(subflow.path)
         carried, others = (
             subflow.last("bytes_acked") or 0,
-            [other for other in evidence.senders() if not other.is_backup],
+            [other for other in evidence.senders() if other is not subflow and not other.is_backup],
         )
-        if subflow.is_backup and others and carried < 1000 and (path is None or not path.is_backup):
+        is_marked = not marked.isdisjoint(map(_address, (subflow.local, subflow.remote)))
+        is_backup = is_marked if subflow.is_backup is None else subflow.is_backup
+        if is_backup and others and carried < 1000 and (path is None or not path.is_backup):
             yield Sign(
                 lines=(f"{subflow.host}: {subflow.name} is a backup, {int(carried)} B acknowledged",),
                 values={"path": subflow.name},
                 where=subflow.name,
-                strength=PROOF,
+                strength=STRONG if subflow.is_backup is None else PROOF,
             )
 
 
@@ -395,7 +418,7 @@ def _other_family(evidence: Evidence) -> Iterator[Sign]:
     subflows = [subflow for subflow in evidence.subflows or () if subflow.host == client.name]
     if not subflows or not client.endpoints or not lacks_subflows(evidence):
         return
-    used = _family(subflows[0].local.rpartition(":")[0].strip("[]"))
+    used = _family(_address(subflows[0].local))
     endpoints = {_family(endpoint.address) for endpoint in client.endpoints}
     if used not in endpoints:
         others = ", ".join(endpoint.address for endpoint in client.endpoints)
@@ -410,17 +433,24 @@ def _single_address(evidence: Evidence) -> Iterator[Sign]:
     seen = subflows_seen(evidence)
     if len(addresses) < 2 or any(len(texts) > len(kinds) for texts, kinds in zip(addresses, families, strict=True)):
         return
-    if expected is not None and seen is not None and seen < expected:
+    is_alone = seen == 1 and evidence.expected is None and bool(handshakes(evidence)) and not fell_back(evidence)
+    if is_alone or (expected is not None and seen is not None and seen < expected):
         lines = tuple(f"{host.name}: {', '.join(host.addresses or ())}" for host in evidence.hosts)
-        yield Sign(lines=lines, strength=PROOF)
+        # Without an expectation, it is not known whether somebody misses a second subflow.
+        yield Sign(lines=lines, strength=HINT if is_alone else PROOF)
 
 
 def _too_short(evidence: Evidence) -> Iterator[Sign]:
-    """The connection was over before the client could send a join: that takes a round trip after the handshake."""
+    """The connection was over before the client could send a join: that takes a round trip after the handshake.
+
+    A single look at the sockets does not show how long a connection lasts.
+    """
     client = client_of(evidence)
     subflows = [subflow for subflow in evidence.senders() if is_established(subflow)]
     rtts = [rtt for subflow in subflows if (rtt := subflow.last("min_rtt_s")) is not None]
     if not subflows or not rtts or joins_of(client) or not handshakes(evidence) or not _opens(client):
+        return
+    if evidence.expected is None and any(len(subflow.samples) < 2 for subflow in subflows):
         return
     longest = max(subflow.lifetime_s for subflow in subflows)
     if (subflows_possible(evidence) or 0) > 1 and longest < _FEW_ROUND_TRIPS * min(rtts):
@@ -571,9 +601,9 @@ REASONS = (
         cure="announce the address without a port, or switch TCP timestamps off",
         confirm="AddAddrTxDrop no longer grows",
         explanation="An IPv6 address with a port takes 30 bytes of the 40 that options have "
-        "(mptcp_pm_add_addr_signal() in net/mptcp/pm.c).",
+        "(mptcp_pm_add_addr_signal() in net/mptcp/pm.c). Linux 7.2 leaves the timestamps out for it, unless "
+        "net.mptcp.add_addr_v6_port_drop_ts is 0.",
         page=_PAGE,
-        why_no_scenario="Linux 7.2 leaves the timestamps out for it (net.mptcp.add_addr_v6_port_drop_ts)",
     ),
     _reason(
         key="announcement-ignored",
@@ -585,7 +615,6 @@ REASONS = (
         confirm="AddAddrDrop grows with each connection",
         explanation="The kernel works on one announcement of a connection at a time.",
         page=_PAGE,
-        why_no_scenario="it depends on two announcements within one round of the kernel's worker",
     ),
     _reason(
         key="server-join-refused",
@@ -609,7 +638,6 @@ REASONS = (
         confirm="a capture at the client has no SYN with MP_JOIN",
         explanation="A client behind NAT announces an address that nobody can reach.",
         page=_ENDPOINTS,
-        why_no_scenario="the router's NAT of the lab answers such SYNs with an ICMP error, as Linux does",
     ),
     _reason(
         key="join-before-accept",
@@ -637,7 +665,7 @@ REASONS = (
         explanation="An endpoint stays when its address goes, unless a program removes it. An IPv6 address that is "
         "still tentative gives the same error.",
         page=_PAGE,
-        why_no_scenario="in the lab an address takes its endpoint with it",
+        shown_in="session",
     ),
     _reason(
         key="link-local-announced",
@@ -652,13 +680,13 @@ REASONS = (
         explanation="For an announced address, Linux chooses the source by the routing table and binds the join to no "
         "device, unless an endpoint with fullmesh has one.",
         page=_PAGE,
-        why_no_scenario="all addresses of the lab are global",
+        shown_in="session",
     ),
     _reason(
         key="join-without-route",
         title="No route for the join",
         needs=("counters",),
-        recognise=_anywhere("MPJoinSynTxConnectErr"),
+        recognise=_join_without_route,
         sentence="{count} of {host} could not be sent (MPJoinSynTxConnectErr): no route from that address",
         cure="a rule and a table per address: `ip rule add from ADDRESS table N`, `ip route add default via GATEWAY "
         "dev DEVICE table N`; a program that adds the endpoint has to wait for them",
@@ -681,7 +709,7 @@ REASONS = (
         "`nc -l` and many media servers, close theirs at the first. An endpoint with a port has a socket of the "
         "kernel's that listens there.",
         page=_PAGE,
-        why_no_scenario="servers of the lab listen until they end",
+        shown_in="session",
     ),
     _reason(
         key="join-unanswered",
@@ -696,7 +724,8 @@ REASONS = (
         explanation="The client repeats the SYN after 1, 2, 3, ... s. Without the server's counters it is not known "
         "whether the SYN or its answer is lost.",
         page=_LINKS,
-        why_no_scenario="in a run the counters of both ends are known: see join-syn-lost",
+        scenario="join-syn-lost",
+        shown_in="client",
     ),
     _reason(
         key="reset-after-join",
@@ -749,18 +778,20 @@ REASONS = (
         explanation="The way back may be another one: a router that sends the answer by the first path meets a "
         "firewall that has not seen the SYN.",
         page=_LINKS,
+        after=("payload-changed", "data-without-mapping"),
     ),
     _reason(
         key="join-not-completed",
         title="The third packet of a join does not arrive",
         needs=("client counters", "server counters"),
         recognise=_join_ack_lost,
-        sentence="{joins} were answered, and the third packet with the HMAC did not reach the server",
+        sentence="{joins} got an answer, and the third packet with the HMAC did not reach the server",
         cure="let TCP option 30 pass in all packets",
         confirm="captures of the third packet at both ends of that path",
         explanation="The server waits for it in the state SYN_RECV. The client repeats it until it is acknowledged.",
         page=_LINKS,
-        why_no_scenario="the lab's middlebox acts on all packets with MP_JOIN, and so on the SYN before",
+        shown_in="session",
+        after=("payload-changed", "data-without-mapping"),
     ),
     _reason(
         key="token-unknown",
@@ -792,13 +823,13 @@ REASONS = (
         title="A join at a port that was not announced",
         needs=("counters",),
         recognise=_anywhere("MismatchPortSynRx", "MismatchPortAckRx"),
-        sentence="{count} at {host} went to a port that it had not announced, and were reset",
+        sentence="{host} reset {count} to a port that it had not announced",
         cure="announce the address with that port, or let the middlebox keep ports",
         confirm="`ip mptcp endpoint` at the server",
         explanation="A NAT or load balancer in front of the server changes the port, so the join reaches another "
         "listening socket.",
         page=_PAGE,
-        why_no_scenario="the lab's routers do not change the server's port",
+        shown_in="session",
     ),
     _reason(
         key="initial-address-refused",
@@ -836,20 +867,20 @@ REASONS = (
         explanation="Linux does not open a subflow over IPv4 from a connection over IPv6, except to announced "
         "addresses (mptcp_pm_addr_families_match()).",
         page=_PAGE,
-        why_no_scenario="a scenario has one IP version",
+        shown_in="session",
         after=("no-endpoint",),
     ),
     _reason(
         key="single-address",
         title="Each host has a single address",
-        needs=("expectations", "subflows"),
+        needs=("subflows",),
         recognise=_single_address,
         sentence="each host has a single address, so there is only one pair of addresses",
         cure="add an interface or address at the client, or several subflows per pair by a path manager",
         confirm="`ip address` at both hosts",
         explanation="The kernel opens no second subflow between the same two addresses and ports.",
         page="path-management.md#several-subflows-between-two-addresses",
-        why_no_scenario="a scenario with single addresses expects a single subflow",
+        shown_in="session",
     ),
     _reason(
         key="too-short",
@@ -875,7 +906,7 @@ REASONS = (
         explanation="SYNs are small and pass. The router that cannot forward full segments must say so by ICMP, which "
         "firewalls like to drop.",
         page="links.md#mtu",
-        why_no_scenario="the routers of the lab send the ICMP message that tells the sender",
+        shown_in="session",
     ),
     _reason(
         key="marked-as-backup",
@@ -887,7 +918,6 @@ REASONS = (
         confirm="`ip mptcp endpoint`, and backup in `ss -tiM`",
         explanation="Either side can mark a subflow, by its endpoint or later by MP_PRIO.",
         page="path-management.md#a-backup-with-the-kernels-path-manager",
-        why_no_scenario="a scenario that marks a backup wants it",
     ),
     _reason(
         key="subflow-reset",
@@ -900,6 +930,6 @@ REASONS = (
         explanation="MP_TCPRST carries a reason (RFC 8684, section 3.6), which `ip mptcp monitor` shows with the "
         "errno.",
         page=_PAGE,
-        why_no_scenario="recordings of the lab have no events of the path manager",
+        shown_in="session",
     ),
 )

@@ -118,7 +118,7 @@ REASONS: tuple[Reason, ...] = (
         confirm="`ip route get PEER from ENDPOINT`",
         explanation="An endpoint with a device binds its subflow to the device, whose routes alone count then.",
         page=_PAGE,
-        why_no_scenario="scenarios give each address its route",
+        shown_in="session",
     ),
     Reason(
         key="route-by-other-interface",
@@ -133,7 +133,7 @@ REASONS: tuple[Reason, ...] = (
         explanation="Without rules by source address, the routing table looks at the destination only, and a second "
         "address goes by the first interface. Routers there often drop it.",
         page=_PAGE,
-        why_no_scenario="scenarios give each address its route",
+        shown_in="session",
         after=("route-missing",),
     ),
     Reason(
@@ -147,7 +147,7 @@ REASONS: tuple[Reason, ...] = (
         confirm="`ip link show`",
         explanation="The kernel keeps endpoints of interfaces that are down, and does not use them.",
         page=_PAGE,
-        why_no_scenario="an event of a scenario sets a link down, and is named by the reasons of failing paths",
+        shown_in="session",
     ),
     Reason(
         key="endpoint-address-missing",
@@ -161,7 +161,8 @@ REASONS: tuple[Reason, ...] = (
         explanation="Addresses from DHCP or a mobile network change; endpoints do not follow unless a program (mptcpd, "
         "NetworkManager) sets them.",
         page=_PAGE,
-        why_no_scenario="addresses of scenarios stay",
+        scenario="join-not-bound",
+        shown_in="session",
     ),
     Reason(
         key="no-mptcp-sockets",
@@ -176,7 +177,8 @@ REASONS: tuple[Reason, ...] = (
         explanation="Linux speaks MPTCP only for sockets that ask for it. `mptcpize` has no effect on programs that do "
         "not use the C library for it, such as those in Go, and on services that run already.",
         page="limitations.md#the-kernel-under-test",
-        why_no_scenario="in a run it is known which side should speak MPTCP: see client-asks-for-tcp",
+        scenario="client-asks-for-tcp",
+        shown_in="client",
         after=("client-asks-for-tcp", "server-without-mptcp", "mptcp-switched-off"),
     ),
     Reason(
@@ -192,7 +194,7 @@ REASONS: tuple[Reason, ...] = (
         explanation="The routing table chooses the path of the first subflow. Others join only after it is "
         "established, so that a silent failure of that path stops new connections, while older ones go on.",
         page=_PAGE,
-        why_no_scenario="the reason first-path-dead has one",
+        shown_in="session",
         after=("first-path-dead", "syns-dropped"),
     ),
 )

@@ -232,7 +232,6 @@ REASONS = (
         explanation="All subflows share the connection's window. When it is closed, the sender probes it "
         "(WinProbe) with growing intervals.",
         page="workloads.md",
-        why_no_scenario="no program of the lab stops reading for so long while its sender goes on",
     ),
     _reason(
         key="timeouts-back-off",
@@ -296,7 +295,6 @@ REASONS = (
         explanation="The sender retransmits on a subflow what the receiver has no room for, and the receiver drops it "
         "(mptcp_data_queue_ofo() in net/mptcp/protocol.c). A timeout follows.",
         page="limitations.md#the-kernel-under-test",
-        why_no_scenario="validation/fidelity/beyond_window.py has runs of it, which take longer",
         is_noted=False,
     ),
     _reason(
@@ -323,7 +321,7 @@ REASONS = (
         explanation="All sockets of a host share net.ipv4.tcp_mem. Near its limit, the kernel shrinks windows.",
         page="machine.md#what-all-hosts-of-a-lab-share",
         is_noted=False,
-        why_no_scenario="runs of the lab have a warning of their own for that",
+        shown_in="session",
     ),
     _reason(
         key="out-of-order",
