@@ -154,7 +154,7 @@ fuzz-syscalls-pku: test-packages kernel stock-kernel pku-packages
 	$(BIN)/python -m tests.pku --seconds 86400 $(BIN)/python -m tests.fuzz.syscalls --calls $(CALLS) --seed $(SEED)
 
 modes: test-packages kernel
-	MPTCPLAB_TEST_FORMS=all $(BIN)/pytest -q tests/lab/test_user_code.py
+	MPTCPLAB_TEST_FORMS=all $(BIN)/pytest -q tests/lab/machine/test_user_code.py
 	$(BIN)/python -m tests.setups.modes
 
 setups: kernel
