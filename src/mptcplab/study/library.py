@@ -10,6 +10,7 @@ import tomllib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -83,12 +84,18 @@ def _suggest(name: str, names: list[str]) -> str:
 def _tables(name: str) -> list[SelectedTable]:
     folder = _STUDIES / name
     try:
-        study = Study.model_validate({"name": name, **tomllib.loads((folder / "study.toml").read_text())})
+        study = _parse_study(name, (folder / "study.toml").read_text())
     except (ValidationError, tomllib.TOMLDecodeError, OSError) as error:
         where = folder / "study.toml"
         said = " ".join(str(error).split())
         raise LabError(f"the data of study '{name}' is damaged", hint=f"see {where} ({said})") from error
     return [SelectedTable(study, folder, number, table) for number, table in study.tables.items()]
+
+
+@cache
+def _parse_study(name: str, text: str) -> Study:
+    """Return the study that a ``study.toml`` describes; many tables are selected one after the other."""
+    return Study.model_validate({"name": name, **tomllib.loads(text)})
 
 
 # The short and the full form of a table: what each leaves in the results folder of its study.
