@@ -47,7 +47,7 @@ export MPTCPLAB_FRESH_TESTS = $(FRESH)
 SEED ?= 1
 # The tests start some hundred Python processes, each of which would compile our modules again.
 unexport PYTHONDONTWRITEBYTECODE
-# What `make check` runs, the longest first.
+# What `make check` runs side by side: ruff, whose findings are the most frequent, and then the longest first.
 CHECKS := check-format check-types check-style check-spelling
 # What is in the wheels.
 WHEEL_SOURCES := src packages kernel bpf examples tools/flow tools/radio tools/sampler tools/proxies tools/wheels scripts README.md pyproject.toml

@@ -137,9 +137,8 @@ def _calls(file: Path) -> Iterator[Output]:
     tree = ast.parse(text)
     nodes = list(ast.walk(tree))
     calls = [node for node in nodes if isinstance(node, ast.Call) and _name(node) in _CALLED]
-    for function in (*(node for node in nodes if isinstance(node, ast.FunctionDef)), tree):
-        last_line = len(text.splitlines()) if isinstance(function, ast.Module) else function.end_lineno or 0
-        first_line = 1 if isinstance(function, ast.Module) else function.lineno
+    functions = [(node, node.lineno, node.end_lineno or 0) for node in nodes if isinstance(node, ast.FunctionDef)]
+    for function, first_line, last_line in (*functions, (tree, 1, len(text.splitlines()))):
         inside = [call for call in calls if first_line <= call.lineno <= last_line]
         scope = _assignments(function) if inside else {}
         for call in inside:
