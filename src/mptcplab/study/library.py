@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The studies: found and read, the two forms of their tables, and the points of them to measure."""
+"""Find and read studies, distinguish the two forms of their tables, and select the points to measure."""
 
 from __future__ import annotations
 
@@ -54,12 +54,12 @@ class SelectedTable:
 
 
 def study_names() -> list[str]:
-    """All studies that we have."""
+    """Return the names of all studies."""
     return sorted(path.parent.name for path in _STUDIES.glob("*/study.toml"))
 
 
 def select(wanted: str | None) -> list[SelectedTable]:
-    """Tables by ``STUDY`` or ``STUDY/TABLE``; all for None. :raises InputError: when there is no such."""
+    """Return tables by ``STUDY`` or ``STUDY/TABLE``; all for None. :raises InputError: if there is no such."""
     names = study_names()
     if wanted is None:
         return [selected_table for name in names for selected_table in _tables(name)]

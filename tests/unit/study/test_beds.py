@@ -15,7 +15,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
-from SALib.analyze import pawn
 from tests.unit.made_studies import Labs, call, ended
 
 from mptcplab.api import beds as bed_jobs
@@ -297,6 +296,8 @@ def test_one_alternative_of_five_is_found() -> None:
 @pytest.mark.parametrize("beds", [32, 50])
 def test_indices_are_those_of_salib(beds: int) -> None:
     """To the last bit, with equal values, and with an axis of two values, whose slices are in part empty."""
+    from SALib.analyze import pawn  # late: its import takes half a second of each worker
+
     random = np.random.default_rng(beds)
     columns = np.column_stack([random.random((beds, 4)), random.integers(0, 2, beds)])
     values = np.round(random.random(beds) + columns[:, 1], 1)
