@@ -47,6 +47,8 @@ export MPTCPLAB_FRESH_TESTS = $(FRESH)
 SEED ?= 1
 # The tests start some hundred Python processes, each of which would compile our modules again.
 unexport PYTHONDONTWRITEBYTECODE
+# What `make check` runs side by side: ruff, whose findings are the most frequent, and then the longest first.
+CHECKS := check-format check-types check-style check-spelling
 # What is in the wheels.
 WHEEL_SOURCES := src packages kernel bpf examples tools/flow tools/radio tools/sampler tools/proxies tools/wheels scripts README.md pyproject.toml
 # Everything that decides what is installed into the virtual environment.
@@ -59,7 +61,7 @@ LIBRARY_STAMP := $(VENV)/.library
 # The programs that scenarios start.
 INSTALL_PROGRAMS = packages=$$($(BIN)/mptcplab doctor --packages lab) && scripts/install-packages --named $$packages
 
-.PHONY: demo quick test check unit lab cpu-tests wifi-tests stock-tests ssh-tests pku-tests bpf bpf-tests bench docs gateways reasons fit fuzz fuzz-syscalls fuzz-syscalls-pku modes setups site paper smp wheels wheelhouse dist-wheels image image-check deb deb-check deb-packages release-check packages \
+.PHONY: demo quick unit-quick test check $(CHECKS) unit lab cpu-tests wifi-tests stock-tests ssh-tests pku-tests bpf bpf-tests bench docs gateways reasons fit fuzz fuzz-syscalls fuzz-syscalls-pku modes setups site paper smp wheels wheelhouse dist-wheels image image-check deb deb-check deb-packages release-check packages \
 	library programs test-packages gateway-packages test-proxies wifi-packages smp-packages stock-packages ssh-packages pku-packages bpf-packages venv stock-kernel kernel kernel-studies kernel-lts kernel-cpu kernel-wifi clean
 
 # The table first, and before it only what it needs. Its kernel is built while pip and apt download. Scenarios use another
@@ -81,7 +83,11 @@ demo:
 	@echo "All durations of the table, in one to three minutes: $(BIN)/mptcplab reproduce subramani2018/4.1"
 	@$(BIN)/mptcplab kernel path >/dev/null 2>&1 || $(BIN)/mptcplab kernel build
 
-quick: check programs
+# Checks and tests side by side: a type check of everything has one thread.
+quick: venv programs
+	@$(MAKE) --no-print-directory --jobs=$(JOBS) $(CHECKS) unit-quick
+
+unit-quick:
 	$(BIN)/pytest -q -n $(JOBS) --dist worksteal -m 'not slow' $(UNIT)
 
 # All in one go: while the last labs run, or wait, the other CPUs have unit tests to do.
@@ -89,11 +95,20 @@ test: check kernel kernel-lts test-packages test-proxies
 	$(BIN)/pytest -q -n $(JOBS) --dist worksteal --junitxml build/tests.xml $(LAB) $(UNIT)
 
 check: venv
+	@$(MAKE) --no-print-directory --jobs=$(JOBS) $(CHECKS)
+
+check-format:
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/codespell
-	$(BIN)/python -m tools.style
+
+check-types:
 	$(BIN)/mypy
+
+check-spelling:
+	$(BIN)/codespell
+
+check-style:
+	$(BIN)/python -m tools.style
 
 unit: test-packages
 	$(BIN)/pytest -q -n $(JOBS) --dist worksteal $(UNIT)
@@ -154,7 +169,7 @@ fuzz-syscalls-pku: test-packages kernel stock-kernel pku-packages
 	$(BIN)/python -m tests.pku --seconds 86400 $(BIN)/python -m tests.fuzz.syscalls --calls $(CALLS) --seed $(SEED)
 
 modes: test-packages kernel
-	MPTCPLAB_TEST_FORMS=all $(BIN)/pytest -q tests/lab/test_user_code.py
+	MPTCPLAB_TEST_FORMS=all $(BIN)/pytest -q tests/lab/machine/test_user_code.py
 	$(BIN)/python -m tests.setups.modes
 
 setups: kernel

@@ -82,7 +82,7 @@ def test_a_recording_is_the_same_as_without(run: Run, tmp_path: Path) -> None:
     assert not difference.files, difference.files
 
 
-@pytest.mark.parametrize("test", ["test_user_code.py::test_wild_accesses", "test_random_calls.py"])
+@pytest.mark.parametrize("test", ["machine/test_user_code.py::test_wild_accesses", "machine/test_random_calls.py"])
 def test_wild_programs_reach_nothing(run: Run, test: str) -> None:
     """The tests of the lab that need protection keys are not skipped there, and pass."""
     text = run(_words(sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", f"tests/lab/{test}"))

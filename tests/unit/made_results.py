@@ -3,8 +3,13 @@
 
 from __future__ import annotations
 
+import atexit
 import json
+import shutil
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -53,9 +58,38 @@ def make_results(
     kept = [run for run in experiment.runs if keep(run)]
     labels = ", ".join(run.label for run in experiment.runs)
     assert kept, f"`keep` accepts none of the runs: they are {labels}"
-    recordings = [write_run(folder, run, steps) for run in kept]
-    write_json(experiment_document(experiment, result_rows(recordings)), folder / "results.json")
+    made = _make_once(_Recipe(folder.name, text, tuple(overrides), steps, tuple(run.label for run in kept)))
+    shutil.copytree(made, folder, copy_function=shutil.copyfile, dirs_exist_ok=True)
+    document = folder / "results.json"
+    document.write_text(document.read_text().replace(str(made), str(folder)))
     return experiment
+
+
+@dataclass(frozen=True)
+class _Recipe:
+    """All that decides what is in a results folder: its name is part of the identities of its runs."""
+
+    folder_name: str
+    text: str
+    overrides: tuple[str, ...]
+    steps: int
+    labels: tuple[str, ...]
+
+
+@cache
+def _make_once(recipe: _Recipe) -> Path:
+    """Return a folder with recordings, log and results.json to copy: many tests begin with the same results."""
+    above = Path(tempfile.mkdtemp(prefix="mptcplab-made-"))
+    atexit.register(shutil.rmtree, above, ignore_errors=True)
+    folder = above / recipe.folder_name
+    folder.mkdir()
+    file = folder / "made.toml"
+    file.write_text(recipe.text)
+    experiment = load(file, overrides=recipe.overrides)
+    kept = [run for run in experiment.runs if run.label in recipe.labels]
+    recordings = [write_run(folder, run, recipe.steps) for run in kept]
+    write_json(experiment_document(experiment, result_rows(recordings)), folder / "results.json")
+    return folder
 
 
 def write_run(folder: Path, run: Run, steps: int = STEPS) -> Recording:

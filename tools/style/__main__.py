@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Builds vale once, into the cache folder, and runs it on the files of this checkout.
+"""Builds vale once, into the cache folder, and runs it on the files of this checkout that changed since they passed.
 
 Status 0: no errors, or vale cannot be built on this machine; 1: errors of style, which are printed; 2: a wrong call.
 """
@@ -16,12 +16,15 @@ from pathlib import Path
 
 from mptcplab.cache import KEY_CHARS, cache_root, hold_lock, make_work_folder
 from mptcplab.errors import LabError, MissingError
+from mptcplab.files import write_text
 from mptcplab.kernel.process import run_logged
 from mptcplab.proxies.build import toolchain_of
 from mptcplab.proxies.catalog import Recipe
 
 ROOT = Path(__file__).resolve().parents[2]
 PINNED = Path(__file__).resolve().parent / "pinned"
+RULES = Path(__file__).resolve().parent / "rules"
+CONFIGURATION = ROOT / ".vale.ini"
 PACKAGE = "github.com/vale-cli/vale/v3/cmd/vale"
 #: The toolchain that builds vale: the `go` line of its module.
 VALE = Recipe(
@@ -63,9 +66,32 @@ def main(arguments: list[str] | None = None) -> int:
     except LabError as error:
         return _skip(error.message, error.hint)
     level = "warning" if options.all else "error"
-    files = options.files or list_files()
-    command = [str(vale), f"--config={ROOT / '.vale.ini'}", f"--minAlertLevel={level}", "--output=line", *files]
-    return subprocess.run(command, cwd=None if options.files else ROOT, check=False).returncode
+    command = [str(vale), f"--config={CONFIGURATION}", f"--minAlertLevel={level}", "--output=line"]
+    if options.files or options.all:
+        files = options.files or list_files()
+        return subprocess.run([*command, *files], cwd=None if options.files else ROOT, check=False).returncode
+    return check_changed(command, list_files(), ROOT, vale.parent / "passed")
+
+
+def check_changed(command: list[str], files: list[str], root: Path, passed_file: Path) -> int:
+    """Check the files of ``root`` that have not passed as they are, and return the exit status of ``command``.
+
+    If all pass, their digests are written to ``passed_file``. A digest covers the rules and a file's path, too.
+    """
+    rules = hashlib.sha256()
+    for path in (CONFIGURATION, *sorted(path for path in RULES.rglob("*") if path.is_file())):
+        rules.update(path.read_bytes())
+    passed = set(passed_file.read_text().split()) if passed_file.exists() else set()
+    digests: dict[str, str] = {}
+    for name in files:
+        digest = rules.copy()
+        digest.update(f"{name}\0".encode() + (root / name).read_bytes())
+        digests[name] = digest.hexdigest()
+    changed = [name for name in files if digests[name] not in passed]
+    status = subprocess.run([*command, *changed], cwd=root, check=False).returncode if changed else 0
+    if changed and status == 0:
+        write_text(passed_file, "\n".join(digests.values()))
+    return status
 
 
 def _skip(reason: str, hint: str | None) -> int:

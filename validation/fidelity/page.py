@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from tools.docs.making.pages import table_of
@@ -139,14 +140,17 @@ _ROWS = (
 
 def tables() -> dict[str, Callable[[], str]]:
     """Return the functions that make tables by their names on the page, of those for which anything was measured."""
-    return {name: make for name, make in _measured_tables() if name not in _ROWS}
+    return {name: make for name, make in _measured_tables().items() if name not in _ROWS}
 
 
 def row_tables() -> dict[str, Callable[[], str]]:
     """Return the functions that make the tables of ``rows/``, by name, of those for which anything was measured."""
-    return {name: make for name, make in _measured_tables() if name in _ROWS}
+    return {name: make for name, make in _measured_tables().items() if name in _ROWS}
 
 
-def _measured_tables() -> Iterator[tuple[str, Callable[[], str]]]:
+@cache
+def _measured_tables() -> dict[str, Callable[[], str]]:
+    """Return the tables of which anything was measured; each is made once, as the measurements are read once."""
     head_and_rule = 2
-    yield from ((name, make) for name, make in _TABLES.items() if len(make().splitlines()) > head_and_rule)
+    tables_made_once = {name: cache(make) for name, make in _TABLES.items()}
+    return {name: make for name, make in tables_made_once.items() if len(make().splitlines()) > head_and_rule}

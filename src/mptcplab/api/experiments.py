@@ -47,9 +47,9 @@ class TableLacks:
 
 
 def check_machine(runs: Iterable[Run], options: RunOptions, install: str) -> None:
-    """Refuse runs of which one would fail because of the engine, or for want of a program, a kernel or memory.
+    """Refuse runs if one would fail because of the engine, or because a program, a kernel or memory is missing.
 
-    ``install`` is the command that gets what is missing. Nobody is told to build a kernel for an engine that cannot
+    ``install`` is the command that gets what is missing. No error suggests to build a kernel for an engine that cannot
     execute the runs.
     :raises InputError: if the engine cannot execute a run.
     :raises MissingError: naming everything that is missing.

@@ -87,7 +87,7 @@ class DirectionCounters:
 
     @property
     def lost_percent(self) -> float | None:
-        """Packets lost at random in percent of the packets that entered; None if none did."""
+        """Packets lost at random in percent of the packets that entered; None if no packet entered."""
         return 100 * self.lost / self.offered if self.offered else None
 
     @property

@@ -107,7 +107,7 @@ class RadioLink:
 
 @dataclass(frozen=True)
 class _Log:
-    """All lines of a run, in the order of time."""
+    """All lines of a run, ordered by time."""
 
     samples: tuple[RadioSample, ...] = ()
     associations: tuple[Association, ...] = ()
@@ -201,7 +201,7 @@ def _sum_counts(link: str, station: str, access_point: str, total: _Total) -> Ra
 
 
 def _mean(samples: Iterable[RadioSample], rate: str) -> float | None:
-    """Return the mean of a rate over the samples from time zero on; None if none has one."""
+    """Return the mean of a rate over the samples from time zero on; None if no sample has a rate."""
     values = [getattr(sample, rate) for sample in samples if sample.time_ns >= 0 and getattr(sample, rate) is not None]
     return fmean(values) if values else None
 
@@ -288,7 +288,7 @@ def _sample(time_ns: int, place: tuple[str, str, str, str], line: Mapping[str, A
 
 
 def radio_warnings(links: Iterable[RadioLink]) -> Iterator[str]:
-    """Yield a warning for each station that never was with an access point."""
+    """Yield a warning for each station that never associated with an access point."""
     by_link: dict[str, list[RadioLink]] = {}
     for radio_link in links:
         by_link.setdefault(radio_link.link, []).append(radio_link)

@@ -187,7 +187,7 @@ def _check_sizes(sizes: list[int], archive_bytes: int | None = None) -> None:
 
 
 def quote_name(name: str) -> str:
-    """Return a name for a message: strangers choose it."""
+    """Return a member's name in quotes, for a message; whoever made the pack chose the name."""
     return f"'{escape_text(name, longest=_MAX_SHOWN_CHARS)}'"
 
 
@@ -248,7 +248,7 @@ class Manifest(_Part):
     recordings: dict[str, PackedRecording] = Field(default_factory=dict)
 
     def to_json(self) -> bytes:
-        """Return it as the member of an archive."""
+        """Return the manifest as JSON, as its member of the archive has it."""
         return f"{format_json(self.model_dump(mode='json'), levels=3)}\n".encode()
 
 
@@ -275,7 +275,7 @@ def read_manifest(content: bytes) -> Manifest:
 
 
 def lone_manifest(name: str, content: bytes) -> Manifest:
-    """Return the manifest of a pack that has nothing but one scenario file, and is not made by its author."""
+    """Return a manifest for a single scenario file, which its author did not pack."""
     files = {name: digest_of(content)}
     return Manifest(format=FORMAT, mptcplab="", architecture="", title="", scenario=name, files=files)
 

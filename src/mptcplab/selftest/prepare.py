@@ -151,7 +151,7 @@ def needed_programs(text: str) -> tuple[str, ...]:
 
 
 def check_programs(prepared: SelftestTree, scripts: Sequence[str]) -> None:
-    """Refuse ``scripts`` of which one would skip all its tests for want of a program.
+    """Refuse ``scripts`` if one of them would skip all its tests because a program is missing.
 
     :raises MissingError: naming every program that is missing, its package, and the scripts that need none of them.
     """

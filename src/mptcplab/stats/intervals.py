@@ -117,7 +117,7 @@ class QuantileInterval:
 
 
 def mean_interval(values: Sequence[float]) -> Interval:
-    """Return mean and 95 % confidence interval of ``values``. :raises ValueError: for no values."""
+    """Return mean and 95 % confidence interval of ``values``. :raises ValueError: if there are no values."""
     n = len(values)
     if n == 0:
         raise ValueError("no values")

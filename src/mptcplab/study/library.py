@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The studies: found and read, the two forms of their tables, and the points of them to measure."""
+"""Find and read studies, distinguish the two forms of their tables, and select the points to measure."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import tomllib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -53,12 +54,12 @@ class SelectedTable:
 
 
 def study_names() -> list[str]:
-    """All studies that we have."""
+    """Return the names of all studies."""
     return sorted(path.parent.name for path in _STUDIES.glob("*/study.toml"))
 
 
 def select(wanted: str | None) -> list[SelectedTable]:
-    """Tables by ``STUDY`` or ``STUDY/TABLE``; all for None. :raises InputError: when there is no such."""
+    """Return tables by ``STUDY`` or ``STUDY/TABLE``; all for None. :raises InputError: if there is no such."""
     names = study_names()
     if wanted is None:
         return [selected_table for name in names for selected_table in _tables(name)]
@@ -83,12 +84,18 @@ def _suggest(name: str, names: list[str]) -> str:
 def _tables(name: str) -> list[SelectedTable]:
     folder = _STUDIES / name
     try:
-        study = Study.model_validate({"name": name, **tomllib.loads((folder / "study.toml").read_text())})
+        study = _parse_study(name, (folder / "study.toml").read_text())
     except (ValidationError, tomllib.TOMLDecodeError, OSError) as error:
         where = folder / "study.toml"
         said = " ".join(str(error).split())
         raise LabError(f"the data of study '{name}' is damaged", hint=f"see {where} ({said})") from error
     return [SelectedTable(study, folder, number, table) for number, table in study.tables.items()]
+
+
+@cache
+def _parse_study(name: str, text: str) -> Study:
+    """Return the study that a ``study.toml`` describes; many tables are selected one after the other."""
+    return Study.model_validate({"name": name, **tomllib.loads(text)})
 
 
 # The short and the full form of a table: what each leaves in the results folder of its study.

@@ -173,7 +173,7 @@ class PublishedTable(StudyPart):
         return "ratio" if published.ratio else published.value or self.value
 
     def unit_of(self, column: str) -> str:
-        """The unit of the column's cells; empty for what has none."""
+        """The unit of the column's cells; empty for a quantity without a unit."""
         return kind_of(self.value_of(column)).unit
 
 
@@ -235,7 +235,7 @@ class Study(StudyPart):
 
     @model_validator(mode="after")
     def _references_are_there(self) -> Study:
-        """Everything that a part refers to is in the study, so that it can be measured."""
+        """Check that everything that a part refers to is in the study, so that it can be measured."""
         for number, table in self.tables.items():
             for quote in self.quotes(number):
                 self._check_quote(quote)
@@ -331,7 +331,7 @@ class Study(StudyPart):
             raise ValueError(f"{where}: table {cells.table} has none of these rows and columns")
 
     def _check_same(self, number: str, same: CellMap) -> None:
-        """A cell that the source prints twice has the same value twice, and one of them comes first."""
+        """Check that a cell that the source prints twice has the same value twice, and that one comes first."""
         where, table = f"table {number}, same_as", self.tables[number]
         self._check_map(where, table, same)
         if same.table == number:
@@ -365,7 +365,7 @@ class Study(StudyPart):
                 self._check_cell(where, claim.table if is_own else shown.table, row, name)
 
     def _check_reasons(self) -> None:
-        """The entry in ``reasons`` names the runs that show a reason, and their one setting."""
+        """Check that the entry in ``reasons`` names the runs that show a reason, and their one setting."""
         known = {reason.name: reason for reason in self.reasons}
         if len(known) < len(self.reasons):
             raise ValueError("two entries of [[reasons]] have the same name")

@@ -8,5 +8,5 @@
                   compare.py     runs it in both modes, and finds the first call that differs
                   __main__.py    `python -m tests.fuzz.syscalls --calls N --seed S`
 
-The short form is tests/lab/test_random_calls.py.
+The short form is tests/lab/machine/test_random_calls.py.
 """

@@ -3,7 +3,7 @@
 #define CHECK_H
 
 /*
- * What the programs of tests/lab/test_user_code.py have in common. Each prints
+ * What the programs of tests/lab/machine/test_user_code.py have in common. Each prints
  * one line per check, the same in every run, and ends with status 1 if one
  * failed.
  */

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The API for programs: what it loads, compares and raises, without a lab. tests/lab/test_api.py executes runs."""
+"""The API for programs: what it loads, compares and raises, without a lab. tests/lab/api/test_api.py executes runs."""
 
 from __future__ import annotations
 

@@ -12,9 +12,9 @@ from tools.docs.making.pages import ROOT
 
 _REPORT = """<?xml version="1.0" encoding="utf-8"?>
 <testsuites><testsuite name="pytest" tests="3">
-<testcase classname="tests.lab.test_rate" name="test_exact[1 | 2]" time="3.04" />
+<testcase classname="tests.lab.network.test_rate" name="test_exact[1 | 2]" time="3.04" />
 <testcase classname="tests.unit.coupled.test_start" name="test_round" time="0.26" />
-<testcase classname="tests.lab.test_rate" name="test_low" time="1.5"><failure message="low" /></testcase>
+<testcase classname="tests.lab.network.test_rate" name="test_low" time="1.5"><failure message="low" /></testcase>
 </testsuite></testsuites>
 """
 
@@ -26,10 +26,10 @@ def test_tables_of_a_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(durations, "FILE", tmp_path / "durations.json")
     assert kept["cpus"] == 2
     assert durations.folders().splitlines()[2:] == ["| `tests/lab` | 2 | 4.5 |", "| `tests/unit` | 1 | 0.3 |"]
-    assert durations.files().splitlines()[2] == "| `tests/lab/test_rate.py` | 2 | 4.5 |"
+    assert durations.files().splitlines()[2] == "| `tests/lab/network/test_rate.py` | 2 | 4.5 |"
     assert durations.tests().splitlines()[2:] == [
-        "| `tests/lab/test_rate.py::test_exact[1 / 2]` | 3.0 |",
-        "| `tests/lab/test_rate.py::test_low` | 1.5 |",
+        "| `tests/lab/network/test_rate.py::test_exact[1 / 2]` | 3.0 |",
+        "| `tests/lab/network/test_rate.py::test_low` | 1.5 |",
         "| `tests/unit/coupled/test_start.py::test_round` | 0.3 |",
     ]
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """docs/python.md has every public name of ``mptcplab.api``, with its arguments, and examples that work.
 
-Examples that run labs are in tests/lab/test_docs_python.py.
+Examples that run labs are in tests/lab/docs/test_docs_python.py.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def test_every_function_has_a_row_with_arguments_that_it_takes() -> None:
 
 def test_what_runs_hours_is_not_executed_by_accident() -> None:
     assert {name for example in EXAMPLES for name in SLOW if f"api.{name}(" in example.text} == set(SLOW)
-    assert sum(example.needs_lab for example in EXAMPLES) >= 8, "tests/lab/test_docs_python.py has something to do"
+    assert sum(example.needs_lab for example in EXAMPLES) >= 8, "tests/lab/docs/test_docs_python.py has something to do"
 
 
 @pytest.fixture

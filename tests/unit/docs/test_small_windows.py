@@ -41,11 +41,13 @@ def test_one_path_follows_the_square_root_law(loss: float) -> None:
     assert rate == pytest.approx(1.31 / math.sqrt(loss), rel=0.04)
 
 
+@pytest.mark.slow
 def test_one_path_of_olia_is_reno() -> None:
     """With one path there is nothing to shift, and the growth is 1 / w: the same numbers, not almost."""
     assert _rates("olia", 0.01, floor=2) == pytest.approx(_rates("uncoupled", 0.01, floor=2), rel=1e-9)
 
 
+@pytest.mark.slow
 def test_path_stuck_at_one_segment_sends_one_per_round() -> None:
     """Half of the segments lost: one arrives for each loss, in two rounds without silence, and in 2 + 5 with it.
 
@@ -58,12 +60,14 @@ def test_path_stuck_at_one_segment_sends_one_per_round() -> None:
         assert means.rates[1] == pytest.approx(1 / rounds, rel=0.02)
 
 
+@pytest.mark.slow
 def test_lower_floor_takes_data_from_the_worse_path() -> None:
     """A path that is at its floor nearly always carries half as much with a floor of one segment as of two."""
     two, one = _ratio("olia", 2), _ratio("olia", 1)
     assert 1.8 < one / two < 2.6, "twice, and more from the windows above the floor that two segments reach more often"
 
 
+@pytest.mark.slow
 def test_each_silence_takes_more_from_the_worse_path() -> None:
     """From one segment the path is silent for 5 rounds per loss: of 1 / 0.08 rounds without it, 40 % more."""
     never, whole, below_four = (_ratio("olia", 1, silence) for silence in (NONE, _TIMEOUT, _BELOW_FOUR))

@@ -52,6 +52,7 @@ def _memory(folder: Path, rate: int = 500, buffer: int = 48, connections: int = 
     return memory_bytes(_experiment(folder, rate, buffer, connections, top).points[0].scenario) / GIB
 
 
+@pytest.mark.slow
 def test_all_that_is_shipped_has_the_usual_memory() -> None:
     """Their recordings keep their identity. The largest is the study's with several connections on a wide path."""
     files = [*ROOT.glob("examples/**/*.toml"), *ROOT.glob("src/mptcplab/studies/*/*.toml")]

@@ -2,7 +2,7 @@
 """`git bisect run` with examples/bisect.sh, in a repository made for it and with a stand-in for mptcplab.
 
 The stand-in builds of a commit a kernel that has the commit's speed, and knows the one of the distribution, which is
-what `kernel path` prints whatever was built. tests/lab/test_bisect.py runs real kernels.
+what `kernel path` prints whatever was built. tests/lab/examples/test_bisect.py runs real kernels.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Commands as requests of netlink, compared with the kernel's layout of bytes; which forms are left to the programs.
 
-That the kernel has the same state afterwards is tests/lab/test_set_up.py.
+That the kernel has the same state afterwards is tests/lab/guest/test_set_up.py.
 """
 
 from __future__ import annotations

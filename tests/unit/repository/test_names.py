@@ -6,7 +6,8 @@ from __future__ import annotations
 import ast
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 
 import mptcplab
@@ -43,9 +44,17 @@ _VERBS = {
 _LOCALS = re.compile(r"one|found|own|(?:own|found|this)_\w+")
 
 
-def _modules() -> Iterator[tuple[Path, ast.Module]]:
-    for file in [file for folder in SOURCES for file in sorted(folder.rglob("*.py"))]:
-        yield file, ast.parse(file.read_text())
+#: The nodes that these rules are about.
+_Node = ast.FunctionDef | ast.ClassDef | ast.AnnAssign | ast.Name | ast.arg | ast.ExceptHandler
+
+
+@cache
+def _modules() -> list[tuple[Path, list[_Node]]]:
+    """Return all modules, parsed once for all tests, with what binds a name in each."""
+    files = [file for folder in SOURCES for file in sorted(folder.rglob("*.py"))]
+    return [
+        (file, [node for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, _Node)]) for file in files
+    ]
 
 
 def _name(file: Path) -> str:
@@ -68,17 +77,17 @@ def _is_bad(name: str) -> bool:
 def test_functions_are_no_participles() -> None:
     bad = [
         f"{_name(file)}:{node.name}"
-        for file, tree in _modules()
-        for node in ast.walk(tree)
+        for file, nodes in _modules()
+        for node in nodes
         if isinstance(node, ast.FunctionDef) and not _is_property(node) and _is_bad(node.name)
     ]
     assert bad == []
 
 
-def _bind(tree: ast.Module) -> Iterator[tuple[int, str]]:
+def _bind(nodes: Sequence[_Node]) -> Iterator[tuple[int, str]]:
     """Yield line and name of what functions, modules and classes bind, without fields that have no value."""
-    fields = {id(node.target) for node in ast.walk(tree) if isinstance(node, ast.AnnAssign) and node.value is None}
-    for node in ast.walk(tree):
+    fields = {id(node.target) for node in nodes if isinstance(node, ast.AnnAssign) and node.value is None}
+    for node in nodes:
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and id(node) not in fields:
             yield node.lineno, node.id
         elif isinstance(node, ast.arg):
@@ -90,8 +99,8 @@ def _bind(tree: ast.Module) -> Iterator[tuple[int, str]]:
 def test_locals_say_what_they_hold() -> None:
     bad = [
         f"{_name(file)}:{line}: {name}"
-        for file, tree in _modules()
-        for line, name in _bind(tree)
+        for file, nodes in _modules()
+        for line, name in _bind(nodes)
         if _LOCALS.fullmatch(name)
     ]
     assert bad == []
@@ -99,8 +108,8 @@ def test_locals_say_what_they_hold() -> None:
 
 def test_class_name_is_one_thing() -> None:
     modules = defaultdict(set)
-    for file, tree in _modules():
-        for node in ast.walk(tree):
+    for file, nodes in _modules():
+        for node in nodes:
             if isinstance(node, ast.ClassDef):
                 modules[node.name].add(_name(file))
     assert {name: sorted(files) for name, files in modules.items() if len(files) > 2} == {}

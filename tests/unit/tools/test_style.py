@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -99,6 +100,37 @@ def test_what_is_checked_exists() -> None:
     ):
         assert part in files
     assert not [name for name in files if name.startswith("tests/") and name.endswith(".py")]
+
+
+def test_only_files_that_changed_are_checked_again(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Nothing is kept while a file fails, so that it fails again."""
+    passed = tmp_path / "passed"
+    checker = [sys.executable, "-c", "import sys; print(*sys.argv[1:]); sys.exit('bad.md' in sys.argv)"]
+
+    def check(*names: str) -> tuple[int, str]:
+        return style.check_changed(checker, list(names), tmp_path, passed), capfd.readouterr().out.strip()
+
+    for name in ("a.md", "b.md", "bad.md"):
+        (tmp_path / name).write_text("same")
+    assert check("a.md", "b.md", "bad.md") == (1, "a.md b.md bad.md")
+    assert check("a.md", "bad.md") == (1, "a.md bad.md")
+    assert check("a.md", "b.md") == (0, "a.md b.md")
+    assert check("a.md", "b.md") == (0, ""), "both have passed"
+    (tmp_path / "b.md").write_text("changed")
+    assert check("a.md", "b.md") == (0, "b.md")
+
+
+def test_changed_rules_check_all_files_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    rules = tmp_path / "rules"
+    rules.mkdir()
+    (tmp_path / "a.md").touch()
+    monkeypatch.setattr(style, "RULES", rules)
+    for text in ("first", "second"):
+        (rules / "Rule.yml").write_text(text)
+        assert style.check_changed(["echo"], ["a.md"], tmp_path, tmp_path / "passed") == 0
+        assert capfd.readouterr().out.strip() == "a.md", text
 
 
 @pytest.mark.parametrize(

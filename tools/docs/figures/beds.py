@@ -50,8 +50,12 @@ def files() -> tuple[Path, ...]:
 
 
 @cache
+def _cloud(study: str) -> Cloud | None:
+    return shipped_cloud(select(study))
+
+
 def _clouds() -> list[tuple[list[SelectedTable], Cloud]]:
-    clouds = [(tables, shipped_cloud(tables)) for tables in map(select, study_names())]
+    clouds = [(select(study), _cloud(study)) for study in study_names()]
     return [(tables, cloud) for tables, cloud in clouds if cloud is not None]
 
 
@@ -152,12 +156,11 @@ def _one_line(text: str) -> str:
 
 def draw(study: str, out: Path) -> None:
     """Draw the values of a study. :raises SystemExit: if nothing of it was measured over beds."""
-    tables = select(study)
-    cloud = shipped_cloud(tables)
+    cloud = _cloud(study)
     if cloud is None:
         raise SystemExit(f"no {CLOUD} is shipped with {study}")
     with tempfile.TemporaryDirectory() as folder:
-        for file in save_cloud(cloud, tables, Path(folder), out.stem):
+        for file in save_cloud(cloud, select(study), Path(folder), out.stem):
             if file.suffix == out.suffix:
                 out.write_bytes(file.read_bytes())
 
