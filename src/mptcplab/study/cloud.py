@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 # the band of the published value. A claim holds in a bed if the values of its runs are as claimed; a trend is judged
 # by its first and its last row, since a single run says nothing about small steps between them.
 #
-# For each value and claim, the axes that move it are named: those whose PAWN index (Pianosi and Wagener 2015) is
-# larger than the largest index of as many axes without any effect, in 95 of 100 cases.
+# For each value and claim, the axes that move it are named: those whose PAWN index (Pianosi and Wagener 2015, from
+# SALib) is larger than the largest index of as many axes without any effect, in 95 of 100 cases.
 #
 # Everything is computed from the file that `mptcplab reproduce --beds` writes, so that it can be computed again
 # from what is shipped with a study.
@@ -431,29 +431,12 @@ def _null_index(beds: int, axes: int) -> float:
 
 
 def _indices(columns: NDArray[np.float64], values: NDArray[np.float64]) -> list[float]:
-    """Return PAWN's index of each column: the mean over slices, which also sees an axis of which one value matters.
+    """Return PAWN's index of each column: the mean over slices, which also sees an axis of which one value matters."""
+    from SALib.analyze import pawn
 
-    ``SALib.analyze.pawn`` gives the same numbers. But it computes a p-value for each slice of each column, which takes
-    nearly all of its time, and a study has thousands of slices.
-    """
-    import numpy as np
-
-    order = np.argsort(values)
-    columns, ranked = columns[order], values[order]
-    # The distribution functions step at the last of equal values.
-    below = np.searchsorted(ranked, ranked, side="right")
-    step = 1 / _SLICES
-    bounds = np.nanquantile(columns, np.arange(0, 1 + step, step), axis=0)
-    distances = np.full((_SLICES, columns.shape[1]), np.nan)
-    for at in range(_SLICES):
-        is_inside = (columns >= bounds[at]) & (columns < bounds[at + 1])
-        counts = is_inside.sum(axis=0)
-        with np.errstate(invalid="ignore"):  # An empty slice has no distance.
-            inside = np.cumsum(is_inside, axis=0)[below - 1] / counts
-            largest = np.abs(inside - (below / len(ranked))[:, None]).max(axis=0)
-            common = np.lcm(counts, len(ranked))
-            distances[at] = np.round(largest * common) / common
-    return [float(index) for index in np.nanmean(distances, axis=0)]
+    count = columns.shape[1]
+    problem = {"num_vars": count, "names": [str(at) for at in range(count)], "bounds": [[0.0, 1.0]] * count}
+    return [float(index) for index in pawn.analyze(problem, columns, values, S=_SLICES, seed=_SEED)["mean"]]
 
 
 def _round_mean(value: Value | None) -> float | None:

@@ -10,7 +10,6 @@ from dataclasses import replace
 from pathlib import Path
 from random import Random
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -23,7 +22,6 @@ from mptcplab.scenario.load import Run
 from mptcplab.study import reference
 from mptcplab.study.beds import FILE, BedSpace, OpenParameter, SampledBed, draw, is_drawn, read_beds
 from mptcplab.study.cloud import (
-    _SLICES,
     CLOUD,
     IN_ALL,
     IN_NONE,
@@ -33,7 +31,6 @@ from mptcplab.study.cloud import (
     CloudClaim,
     CloudValue,
     StoredCloud,
-    _indices,
     agreement_class,
     judge_cloud,
     merge_clouds,
@@ -291,18 +288,6 @@ def test_one_alternative_of_five_is_found() -> None:
     values = [45 + 20 * (bed.values["buffer"] == "c") + 0.01 * at % 7 for at, bed in enumerate(beds)]
     cloud = judge_cloud(_document(beds, space, {"8 Mbit/s": {"tcp": values}}), [selected], space)
     assert cloud.values[0].moved_by == ("buffer",), cloud.values[0].moved_by
-
-
-@pytest.mark.parametrize("beds", [32, 50])
-def test_indices_are_those_of_salib(beds: int) -> None:
-    """To the last bit, with equal values, and with an axis of two values, whose slices are in part empty."""
-    from SALib.analyze import pawn  # late: its import takes half a second of each worker
-
-    random = np.random.default_rng(beds)
-    columns = np.column_stack([random.random((beds, 4)), random.integers(0, 2, beds)])
-    values = np.round(random.random(beds) + columns[:, 1], 1)
-    problem = {"num_vars": 5, "names": list("abcde"), "bounds": [[0.0, 1.0]] * 5}
-    assert _indices(columns, values) == pawn.analyze(problem, columns, values, S=_SLICES)["mean"].tolist()
 
 
 @pytest.mark.usefixtures("studies")
