@@ -425,7 +425,7 @@ REASONS: tuple[Reason, ...] = (
         explanation="Endpoints belong to the kernel's path manager. A connection keeps the path manager that it began "
         "with, so that a change counts for new ones only.",
         page=_PATHS,
-        why_no_scenario="the lab sets endpoints for the kernel's path manager only",
+        shown_in="session",
         after=("path-manager-without-program",),
     ),
     Reason(
@@ -441,7 +441,7 @@ REASONS: tuple[Reason, ...] = (
         "(ERANGE) for too many, 17 (EEXIST) for a duplicate (net/mptcp/pm_kernel.c). The limits of subflows have a "
         'maximum, too: 8, or 64 in Linux 7.2 ("limit greater than maximum").',
         page=_PATHS,
-        why_no_scenario="scenarios with too many endpoints are refused before they run",
+        shown_in="session",
     ),
     Reason(
         key="subflows-exhausted",
@@ -499,7 +499,7 @@ REASONS: tuple[Reason, ...] = (
         explanation="USB modems of one make give each machine the same private address. Routing rules choose a path by "
         "the source address, and MPTCP knows a subflow by its addresses and ports.",
         page=_PATHS,
-        why_no_scenario="scenarios refuse an address that two interfaces have",
+        shown_in="session",
     ),
     Reason(
         key="checksum-without-offload",
