@@ -348,7 +348,7 @@ REASONS: tuple[Reason, ...] = (
         explanation="The errno tells why: ENOPROTOOPT if net.mptcp.enabled is 0, EPROTONOSUPPORT if the kernel was "
         "built without MPTCP, EINVAL from kernels before 5.6. Most programs then take TCP.",
         page=_KERNEL,
-        why_no_scenario="a program that is refused its socket ends, and the run with it",
+        shown_in="session",
     ),
     Reason(
         key="socket-option-unsupported",
@@ -364,7 +364,7 @@ REASONS: tuple[Reason, ...] = (
         "subflows. TCP-MD5 also leaves no room for MPTCP among the options of a segment, and kernel TLS needs a "
         "socket of TCP. Programs in Go since 1.24 listen with MPTCP unless told otherwise.",
         page=_KERNEL,
-        why_no_scenario="no program of the lab sets such an option",
+        shown_in="session",
     ),
     Reason(
         key="traced-tcp-sockets",
@@ -378,7 +378,7 @@ REASONS: tuple[Reason, ...] = (
         explanation="Linux speaks MPTCP only for sockets that ask for it. `mptcpize run` replaces socket() of the C "
         "library, which programs in Go and statically linked ones do not call. With `-d` it says what it changes.",
         page=_KERNEL,
-        why_no_scenario="in a run it is known which side should speak MPTCP: see client-asks-for-tcp",
+        shown_in="session",
         after=("client-asks-for-tcp", "socket-refused"),
     ),
     Reason(
