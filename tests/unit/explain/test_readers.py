@@ -57,6 +57,17 @@ def test_a_connection_is_known_by_its_token() -> None:
     assert (connection.fell_back, connection.add_addr_signal) == (False, 0)
 
 
+@pytest.mark.parametrize(
+    ("written", "acked", "expected"),
+    [("20d6", "1fd6", 256), ("5", "fffffffffffffffb", 10), ("20d6", "x", 7)],
+    ids=["hexadecimal", "wraps", "unreadable"],
+)
+def test_bytes_of_a_connection_wait_though_its_send_queue_is_empty(written: str, acked: str, expected: int) -> None:
+    text = CONNECTION.replace("write_seq:20d6 snd_una:20d6", f"write_seq:{written} snd_una:{acked}")
+    (connection,) = connections_of(read(f"### 3 s: ss -Mi\n{text}"))
+    assert connection.pending == ((3.0, expected),)
+
+
 def test_one_line_per_socket_is_the_same() -> None:
     """`ss -O` puts the details in the line of the socket."""
     lines = SUBFLOW.splitlines()

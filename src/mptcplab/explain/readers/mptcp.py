@@ -27,6 +27,8 @@ _ROW = re.compile(
 _HEADER = re.compile(r"\s*(?:Netid\s+)?State\s+Recv-Q\s+Send-Q\s")
 _END = re.compile(r"(?P<address>\[[^\]]*\]|[^%]*?)(?:%(?P<device>[^:\]]+))?(?P<close>\]?):(?P<port>[^:]+)$")
 _NUMBER = re.compile(r"\d{1,19}(?:\.\d{1,9})?")
+#: Sequence numbers of MPTCP are in hexadecimal.
+_SEQUENCE = re.compile(r"[0-9a-f]{1,16}")
 #: Names that ss separates from their value by a space.
 _SPACED = frozenset({"send", "pacing_rate", "delivery_rate", "max_pacing_rate"})
 #: Details that only a connection of MPTCP has, and only a socket of TCP.
@@ -124,6 +126,17 @@ def tokens(row: SocketRow) -> tuple[str | None, str | None]:
         return value or None, None
     remote, _, local = value.partition("/")
     return local.partition("(")[0] or None, remote.partition("(")[0] or None
+
+
+def count_pending_bytes(row: SocketRow) -> int:
+    """Return the bytes of a connection that were not acknowledged, or not sent yet.
+
+    Mainline prints zero as Send-Q of an MPTCP socket, since its data waits at the subflows (mptcp_diag_get_info()).
+    """
+    written, acked = (row.fields.get(name, "") for name in ("write_seq", "snd_una"))
+    if _SEQUENCE.fullmatch(written) and _SEQUENCE.fullmatch(acked):
+        return (int(written, 16) - int(acked, 16)) % 2**64
+    return row.send_queue
 
 
 def upper_layer(row: SocketRow) -> str | None:
