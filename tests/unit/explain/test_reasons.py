@@ -106,8 +106,7 @@ def test_few_reasons_have_no_scenario() -> None:
         # What programs print that labs do not start.
         "traced-option-removed",
         # What the lab cannot describe.
-        "fallback-proxy",
-        *("checksum-without-offload", "all-fits-into-one-subflow"),
+        *("fallback-proxy", "checksum-without-offload"),
     }
 
 

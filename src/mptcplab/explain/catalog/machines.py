@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 
 from mptcplab.explain.catalog.common import (
     is_established,
@@ -43,6 +44,8 @@ _REFUSED_SOCKETS = {
 _MTU, _SEGMENTS = 1500, 3
 #: A subflow carried nearly nothing if it was less than this share of what another one carried, in bytes.
 _NEARLY_NOTHING, _MUCH = 0.01, 1_000_000
+#: Looks between which a subflow sent data are enough to tell, and a share of its busy time in which buffers stopped it.
+_ADVANCES, _OFTEN = 3, 0.1
 
 
 def _speaks_mptcp(host: Host) -> bool:
@@ -281,19 +284,43 @@ def _find_idle_subflows(evidence: Evidence) -> Iterator[Sign]:
     for group in of_connections([entry for entry in evidence.senders() if is_established(entry)]).values():
         ordinary = [entry for entry in group if entry.is_backup is False]
         busy = max(ordinary, key=_count_sent_bytes, default=None)
-        if busy is None or _count_sent_bytes(busy) < _MUCH or not busy.samples[-1].app_limited:
+        lines = _list_signs_of_room(evidence, busy) if busy and _count_sent_bytes(busy) >= _MUCH else []
+        if busy is None or not lines:
             continue
         for idle in ordinary:
             share = _count_sent_bytes(idle) / _count_sent_bytes(busy)
             if share <= _NEARLY_NOTHING and idle.last("backoff") == 0 == idle.last("lost"):
+                carried = [f"{entry.name}: {number(_count_sent_bytes(entry) / 1e6)} MB sent" for entry in (busy, idle)]
                 yield Sign(
-                    lines=(
-                        f"{busy.name}: app_limited, {number(_count_sent_bytes(busy) / 1e6)} MB sent",
-                        f"{idle.name}: {number(_count_sent_bytes(idle) / 1e6)} MB sent",
-                    ),
+                    lines=(*lines, *carried),
                     values={"busy": busy.name, "idle": idle.name},
                     where=idle.name,
                 )
+
+
+def _list_signs_of_room(evidence: Evidence, subflow: Subflow) -> list[str]:
+    """Return what shows that a subflow's congestion window had room for all data; an empty list if nothing does.
+
+    Mainline does not set ``app_limited`` when an application has nothing to send by MPTCP. BBR sets it when it probes
+    the round-trip time, so it counts only if nothing waits. Otherwise, all looks at the connection have to agree.
+    """
+    last = subflow.samples[-1]
+    if last.app_limited and not last.notsent_bytes and (last.unacked or 0) < (last.cwnd or 0):
+        return [f"{subflow.name}: app_limited"]
+    pending = [
+        waiting
+        for connection in evidence.connections or ()
+        if (connection.host, connection.connection) == (subflow.host, subflow.connection)
+        for _, waiting in connection.pending
+    ]
+    window = min(subflow.values("cwnd"), default=0) * min(subflow.values("mss"), default=0)
+    advances = sum(earlier < later for earlier, later in pairwise(subflow.values("bytes_sent")))
+    stopped_s = (last.rwnd_limited_s or 0.0) + (last.sndbuf_limited_s or 0.0)
+    is_stopped = stopped_s > _OFTEN * (last.busy_s or 0.0)
+    if advances < _ADVANCES or is_stopped or max(pending, default=window) >= window:
+        return []
+    looks = f"at {plural(len(pending), 'look')} at most {max(pending)} bytes of its connection were not acknowledged"
+    return [f"{subflow.name}: {looks}, and its window has {number(window)} bytes"]
 
 
 def _count_sent_bytes(subflow: Subflow) -> float:
@@ -514,7 +541,7 @@ REASONS: tuple[Reason, ...] = (
         explanation="The kernel outside of mainline cannot use segmentation offload (TSO) with the checksum, which is "
         "on by default there. On fast lines a CPU is then the limit.",
         page="links.md#offload",
-        why_no_scenario="links of the lab have no offload",
+        why_no_scenario="each kernel of the lab is mainline",
     ),
     Reason(
         key="all-fits-into-one-subflow",
@@ -526,11 +553,12 @@ REASONS: tuple[Reason, ...] = (
         "of {busy}",
         cure="nothing, if the rate is enough; to spare a dearer path, mark its endpoint as backup "
         "(`ip mptcp endpoint change id N backup`)",
-        confirm="`app_limited` in `ss -ti`, and a bulk transfer that uses both",
+        confirm="write_seq minus snd_una of `ss -Mi` stays below cwnd times mss of `ss -ti`, and a bulk transfer uses "
+        "both",
         explanation="The scheduler takes another subflow when the subflow that should deliver first has no room. "
         "It does not go back to a path that was away as long as all fits into the other one.",
         page="schedulers.md#one-by-one",
-        why_no_scenario="recordings of the lab do not have `app_limited`",
+        shown_in="session",
         after=("application-slow",),
     ),
 )

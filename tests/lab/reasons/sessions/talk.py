@@ -56,7 +56,7 @@ def _send(args: argparse.Namespace) -> None:
             with contextlib.suppress(OSError):
                 connection.setsockopt(socket.IPPROTO_TCP, _TCP_ULP, b"tls")
         while time.monotonic() < end:
-            connection.send(_BLOCK if args.every is None else _SHORT)
+            connection.send(_BLOCK if args.every is None else bytes(args.block))
             time.sleep(args.every or 0)
     if args.abort:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _ABORT)
@@ -76,7 +76,8 @@ def _main() -> None:
     send.add_argument("port", type=int)
     send.add_argument("--seconds", type=float, default=3600.0)
     send.add_argument("--source", type=int, metavar="PORT", help="port of this side")
-    send.add_argument("--every", type=float, metavar="SECONDS", help="send a short block now and then")
+    send.add_argument("--every", type=float, metavar="SECONDS", help="send a block now and then")
+    send.add_argument("--block", type=int, metavar="BYTES", default=len(_SHORT), help="size of these blocks")
     send.add_argument("--abort", action="store_true", help="abort the connection at the end")
     send.add_argument("--kernel-tls", action="store_true", help="ask for kernel TLS, and do without if it is refused")
     send.set_defaults(act=_send)
