@@ -10,7 +10,7 @@ import pytest
 from mptcplab.explain.answer import answer
 from mptcplab.explain.evidence import Evidence, OptionTrace, Refusal, SocketCall
 from mptcplab.explain.readers.facts import HostFacts
-from mptcplab.explain.readers.host import host_of, subflows_of
+from mptcplab.explain.readers.host import connections_of, host_of, subflows_of
 from mptcplab.explain.readers.text import TextReader
 from mptcplab.explain.registry import explain
 from mptcplab.explain.sources import read_sources
@@ -44,7 +44,8 @@ def find(text: str, server: str = "") -> dict[str, str]:
         other = HostFacts("server")
         TextReader(other).read("server.txt", server)
         hosts.append(host_of(other))
-    evidence = Evidence(hosts=tuple(hosts), subflows=tuple(subflows_of(facts)) or None)
+    subflows, connections = tuple(subflows_of(facts)) or None, tuple(connections_of(facts)) or None
+    evidence = Evidence(hosts=tuple(hosts), subflows=subflows, connections=connections)
     return {finding.reason: finding.sentence for finding in explain(evidence)}
 
 
@@ -155,6 +156,30 @@ def test_a_socket_that_is_a_backup_or_fails_may_be_idle() -> None:
     assert find(BUSY + IDLE.replace("flags:J", "flags:Jb")) == {}
     failing = IDLE.replace("rto:220", "rto:220 backoff:3 unacked:2 lost:2")
     assert "all-fits-into-one-subflow" not in find(BUSY + failing)
+
+
+def look(time_s: int, waiting: int, details: str = "") -> str:
+    """Return a look at a connection with a subflow that sends 1 MB each second and another one that is idle."""
+    connection = f"ESTAB 0 0 192.0.2.1:41 203.0.113.2:5\n\t token:a1 write_seq:{waiting + 16:x} snd_una:10 rcv_nxt:1\n"
+    busy = SOCKET.format(1, 220, details, time_s * 1_000_000, time_s * 1_000_000, "M", "")
+    idle = SOCKET.format(2, 220, "", 0, 1, "J", "app_limited")
+    return f"### {time_s} s: ss -Mi\n{connection}### {time_s} s: ss -ti\n{busy}{idle}"
+
+
+def test_all_fits_if_no_look_finds_more_than_the_window() -> None:
+    looks = "".join(look(time_s, 10_000) for time_s in range(1, 4))
+    sentences = find(looks + look(4, 13_999))  # the window has 10 segments of 1400 bytes
+    assert "carries nearly nothing" in sentences["all-fits-into-one-subflow"]
+    for other in (
+        looks,  # it advanced twice only
+        looks + look(4, 14_000),
+        looks + look(4, 10_000, "busy:4000ms sndbuf_limited:500ms(12.5%)"),
+    ):
+        assert "all-fits-into-one-subflow" not in find(other)
+
+
+def test_bbr_that_probes_the_round_trip_time_is_not_an_application_that_waits() -> None:
+    assert "all-fits-into-one-subflow" not in find(BUSY.replace("cwnd:10", "cwnd:4 unacked:4 notsent:90000") + IDLE)
 
 
 def test_a_refused_command_configures_nothing() -> None:

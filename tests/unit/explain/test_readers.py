@@ -57,6 +57,17 @@ def test_a_connection_is_known_by_its_token() -> None:
     assert (connection.fell_back, connection.add_addr_signal) == (False, 0)
 
 
+@pytest.mark.parametrize(
+    ("written", "acked", "expected"),
+    [("20d6", "1fd6", 256), ("5", "fffffffffffffffb", 10), ("20d6", "x", 7)],
+    ids=["hexadecimal", "wraps", "unreadable"],
+)
+def test_bytes_of_a_connection_wait_though_its_send_queue_is_empty(written: str, acked: str, expected: int) -> None:
+    text = CONNECTION.replace("write_seq:20d6 snd_una:20d6", f"write_seq:{written} snd_una:{acked}")
+    (connection,) = connections_of(read(f"### 3 s: ss -Mi\n{text}"))
+    assert connection.pending == ((3.0, expected),)
+
+
 def test_one_line_per_socket_is_the_same() -> None:
     """`ss -O` puts the details in the line of the socket."""
     lines = SUBFLOW.splitlines()
@@ -102,12 +113,19 @@ def test_a_fallback_and_the_command_tell_the_protocol() -> None:
         ("10.0.1.1 id 1 subflow dev access1 ", {"subflow"}, "access1"),
         ("192.0.2.1 port 5000 id 2 signal", {"signal"}, None),
         ("2001:db8::1 id 3 subflow fullmesh backup dev eth1", {"subflow", "fullmesh", "backup"}, "eth1"),
+        ("192.0.2.1 id 4 subflow rawflags 20 dev eth1", {"subflow", "laminar"}, "eth1"),
+        ("192.0.2.1 id 4 rawflags 10 ", {"implicit"}, None),
     ],
 )
 def test_forms_of_an_endpoint(line: str, flags: set[str], device: str | None) -> None:
     endpoint = read_endpoint(line)
     assert endpoint is not None
     assert (set(endpoint.flags), endpoint.device) == (flags, device)
+
+
+def test_implicit_endpoints_are_left_out() -> None:
+    text = '[{"address":"192.0.2.1","id":1,"rawflags":"10"},{"address":"192.0.2.2","id":2,"subflow":true}]'
+    assert [endpoint.address for endpoint in read(text).endpoints or ()] == ["192.0.2.2"]
 
 
 @pytest.mark.parametrize("line", ["10.0.1.1 via 10.0.1.2 dev eth0", "default", "id 1 subflow", "10.0.1.1 uid 0"])

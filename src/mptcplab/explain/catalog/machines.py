@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 
 from mptcplab.explain.catalog.common import (
     is_established,
@@ -43,6 +44,8 @@ _REFUSED_SOCKETS = {
 _MTU, _SEGMENTS = 1500, 3
 #: A subflow carried nearly nothing if it was less than this share of what another one carried, in bytes.
 _NEARLY_NOTHING, _MUCH = 0.01, 1_000_000
+#: Looks between which a subflow sent data are enough to tell, and a share of its busy time in which buffers stopped it.
+_ADVANCES, _OFTEN = 3, 0.1
 
 
 def _speaks_mptcp(host: Host) -> bool:
@@ -281,19 +284,43 @@ def _find_idle_subflows(evidence: Evidence) -> Iterator[Sign]:
     for group in of_connections([entry for entry in evidence.senders() if is_established(entry)]).values():
         ordinary = [entry for entry in group if entry.is_backup is False]
         busy = max(ordinary, key=_count_sent_bytes, default=None)
-        if busy is None or _count_sent_bytes(busy) < _MUCH or not busy.samples[-1].app_limited:
+        lines = _list_signs_of_room(evidence, busy) if busy and _count_sent_bytes(busy) >= _MUCH else []
+        if busy is None or not lines:
             continue
         for idle in ordinary:
             share = _count_sent_bytes(idle) / _count_sent_bytes(busy)
             if share <= _NEARLY_NOTHING and idle.last("backoff") == 0 == idle.last("lost"):
+                carried = [f"{entry.name}: {number(_count_sent_bytes(entry) / 1e6)} MB sent" for entry in (busy, idle)]
                 yield Sign(
-                    lines=(
-                        f"{busy.name}: app_limited, {number(_count_sent_bytes(busy) / 1e6)} MB sent",
-                        f"{idle.name}: {number(_count_sent_bytes(idle) / 1e6)} MB sent",
-                    ),
+                    lines=(*lines, *carried),
                     values={"busy": busy.name, "idle": idle.name},
                     where=idle.name,
                 )
+
+
+def _list_signs_of_room(evidence: Evidence, subflow: Subflow) -> list[str]:
+    """Return what shows that a subflow's congestion window had room for all data; an empty list if nothing does.
+
+    Mainline does not set ``app_limited`` when an application has nothing to send by MPTCP. BBR sets it when it probes
+    the round-trip time, so it counts only if nothing waits. Otherwise, all looks at the connection have to agree.
+    """
+    last = subflow.samples[-1]
+    if last.app_limited and not last.notsent_bytes and (last.unacked or 0) < (last.cwnd or 0):
+        return [f"{subflow.name}: app_limited"]
+    pending = [
+        waiting
+        for connection in evidence.connections or ()
+        if (connection.host, connection.connection) == (subflow.host, subflow.connection)
+        for _, waiting in connection.pending
+    ]
+    window = min(subflow.values("cwnd"), default=0) * min(subflow.values("mss"), default=0)
+    advances = sum(earlier < later for earlier, later in pairwise(subflow.values("bytes_sent")))
+    stopped_s = (last.rwnd_limited_s or 0.0) + (last.sndbuf_limited_s or 0.0)
+    is_stopped = stopped_s > _OFTEN * (last.busy_s or 0.0)
+    if advances < _ADVANCES or is_stopped or max(pending, default=window) >= window:
+        return []
+    looks = f"at {plural(len(pending), 'look')} at most {max(pending)} bytes of its connection were not acknowledged"
+    return [f"{subflow.name}: {looks}, and its window has {number(window)} bytes"]
 
 
 def _count_sent_bytes(subflow: Subflow) -> float:
@@ -348,7 +375,7 @@ REASONS: tuple[Reason, ...] = (
         explanation="The errno tells why: ENOPROTOOPT if net.mptcp.enabled is 0, EPROTONOSUPPORT if the kernel was "
         "built without MPTCP, EINVAL from kernels before 5.6. Most programs then take TCP.",
         page=_KERNEL,
-        why_no_scenario="a program that is refused its socket ends, and the run with it",
+        shown_in="session",
     ),
     Reason(
         key="socket-option-unsupported",
@@ -364,7 +391,7 @@ REASONS: tuple[Reason, ...] = (
         "subflows. TCP-MD5 also leaves no room for MPTCP among the options of a segment, and kernel TLS needs a "
         "socket of TCP. Programs in Go since 1.24 listen with MPTCP unless told otherwise.",
         page=_KERNEL,
-        why_no_scenario="no program of the lab sets such an option",
+        shown_in="session",
     ),
     Reason(
         key="traced-tcp-sockets",
@@ -378,7 +405,7 @@ REASONS: tuple[Reason, ...] = (
         explanation="Linux speaks MPTCP only for sockets that ask for it. `mptcpize run` replaces socket() of the C "
         "library, which programs in Go and statically linked ones do not call. With `-d` it says what it changes.",
         page=_KERNEL,
-        why_no_scenario="in a run it is known which side should speak MPTCP: see client-asks-for-tcp",
+        shown_in="session",
         after=("client-asks-for-tcp", "socket-refused"),
     ),
     Reason(
@@ -425,7 +452,7 @@ REASONS: tuple[Reason, ...] = (
         explanation="Endpoints belong to the kernel's path manager. A connection keeps the path manager that it began "
         "with, so that a change counts for new ones only.",
         page=_PATHS,
-        why_no_scenario="the lab sets endpoints for the kernel's path manager only",
+        shown_in="session",
         after=("path-manager-without-program",),
     ),
     Reason(
@@ -441,7 +468,7 @@ REASONS: tuple[Reason, ...] = (
         "(ERANGE) for too many, 17 (EEXIST) for a duplicate (net/mptcp/pm_kernel.c). The limits of subflows have a "
         'maximum, too: 8, or 64 in Linux 7.2 ("limit greater than maximum").',
         page=_PATHS,
-        why_no_scenario="scenarios with too many endpoints are refused before they run",
+        shown_in="session",
     ),
     Reason(
         key="subflows-exhausted",
@@ -499,7 +526,7 @@ REASONS: tuple[Reason, ...] = (
         explanation="USB modems of one make give each machine the same private address. Routing rules choose a path by "
         "the source address, and MPTCP knows a subflow by its addresses and ports.",
         page=_PATHS,
-        why_no_scenario="scenarios refuse an address that two interfaces have",
+        shown_in="session",
     ),
     Reason(
         key="checksum-without-offload",
@@ -514,7 +541,7 @@ REASONS: tuple[Reason, ...] = (
         explanation="The kernel outside of mainline cannot use segmentation offload (TSO) with the checksum, which is "
         "on by default there. On fast lines a CPU is then the limit.",
         page="links.md#offload",
-        why_no_scenario="links of the lab have no offload",
+        why_no_scenario="each kernel of the lab is mainline",
     ),
     Reason(
         key="all-fits-into-one-subflow",
@@ -526,11 +553,12 @@ REASONS: tuple[Reason, ...] = (
         "of {busy}",
         cure="nothing, if the rate is enough; to spare a dearer path, mark its endpoint as backup "
         "(`ip mptcp endpoint change id N backup`)",
-        confirm="`app_limited` in `ss -ti`, and a bulk transfer that uses both",
+        confirm="write_seq minus snd_una of `ss -Mi` stays below cwnd times mss of `ss -ti`, and a bulk transfer uses "
+        "both",
         explanation="The scheduler takes another subflow when the subflow that should deliver first has no room. "
         "It does not go back to a path that was away as long as all fits into the other one.",
         page="schedulers.md#one-by-one",
-        why_no_scenario="recordings of the lab do not have `app_limited`",
+        shown_in="session",
         after=("application-slow",),
     ),
 )

@@ -99,7 +99,7 @@ def waits_in(facts: HostFacts) -> list[Wait] | None:
             rows.setdefault(mptcp.tokens(row)[0] or (row.local, row.remote), []).append(row)
     for key, of_connection in rows.items():
         progress = list(_changes(of_connection, "bytes_acked"))
-        pending = [(row.time_s, row.send_queue) for row in of_connection if row.time_s is not None]
+        pending = [(row.time_s, mptcp.count_pending_bytes(row)) for row in of_connection if row.time_s is not None]
         waits += waits_of(progress, pending, connection=key, min_s=max(WAIT_S, _LOOKS * longest))
     return waits
 
@@ -233,7 +233,7 @@ def _connection(host: str, key: object, rows: list[SocketRow]) -> Connection:
         add_addr_signal=number("add_addr_signal"),
         checksum="csum_enabled" in last.words if is_detailed else None,
         received=tuple(_changes(rows, "bytes_received")),
-        pending=tuple((row.time_s, row.send_queue) for row in rows if row.time_s is not None),
+        pending=tuple((row.time_s, mptcp.count_pending_bytes(row)) for row in rows if row.time_s is not None),
     )
 
 

@@ -27,6 +27,8 @@ _ROW = re.compile(
 _HEADER = re.compile(r"\s*(?:Netid\s+)?State\s+Recv-Q\s+Send-Q\s")
 _END = re.compile(r"(?P<address>\[[^\]]*\]|[^%]*?)(?:%(?P<device>[^:\]]+))?(?P<close>\]?):(?P<port>[^:]+)$")
 _NUMBER = re.compile(r"\d{1,19}(?:\.\d{1,9})?")
+#: Sequence numbers of MPTCP are in hexadecimal.
+_SEQUENCE = re.compile(r"[0-9a-f]{1,16}")
 #: Names that ss separates from their value by a space.
 _SPACED = frozenset({"send", "pacing_rate", "delivery_rate", "max_pacing_rate"})
 #: Details that only a connection of MPTCP has, and only a socket of TCP.
@@ -126,6 +128,17 @@ def tokens(row: SocketRow) -> tuple[str | None, str | None]:
     return local.partition("(")[0] or None, remote.partition("(")[0] or None
 
 
+def count_pending_bytes(row: SocketRow) -> int:
+    """Return the bytes of a connection that were not acknowledged, or not sent yet.
+
+    Mainline prints zero as Send-Q of an MPTCP socket, since its data waits at the subflows (mptcp_diag_get_info()).
+    """
+    written, acked = (row.fields.get(name, "") for name in ("write_seq", "snd_una"))
+    if _SEQUENCE.fullmatch(written) and _SEQUENCE.fullmatch(acked):
+        return (int(written, 16) - int(acked, 16)) % 2**64
+    return row.send_queue
+
+
 def upper_layer(row: SocketRow) -> str | None:
     """Return the upper-layer protocol of a socket of TCP: ``mptcp``, ``tls``; None if it has none."""
     return next((word.removeprefix(_ULPS) for word in row.words if word.startswith(_ULPS)), None)
@@ -181,7 +194,10 @@ def _or_zero(fields: Mapping[str, str], name: str, is_detailed: bool) -> int | N
 
 # Lines of ``ip mptcp``: endpoints, limits and events, and the commands that configure the former.
 
-_FLAGS = frozenset({"signal", "subflow", "backup", "fullmesh", "implicit", "laminar"})
+#: Flags of endpoints, with their bits in include/uapi/linux/mptcp.h. ``ip`` prints flags that are newer than itself as
+#: ``rawflags``.
+_BITS = {"signal": 0x1, "subflow": 0x2, "backup": 0x4, "fullmesh": 0x8, "implicit": 0x10, "laminar": 0x20}
+_FLAGS, _RAW_FLAGS = frozenset(_BITS), "rawflags"
 #: How the words can be abbreviated: `ip mp e`, `ip mptcp end`.
 _COMMAND = re.compile(r"\bip\s+(?:-\S+\s+(?:\S+\s+)??){0,4}?mp(?:tcp|tc|t)?\s+(?P<object>[elm]\w{0,10})\b(?P<rest>.*)")
 _EVENT = re.compile(r"\[\s*(?P<kind>[A-Z_]{3,30})\]\s*(?P<rest>\S.*)?$")
@@ -236,6 +252,8 @@ def read_endpoint(text: str, *, is_command: bool = False) -> Endpoint | None:
     for word in rest:
         if word in ("id", "dev", "port"):
             values[word] = next(rest, "")
+        elif word == _RAW_FLAGS:
+            flags |= _name_flags(next(rest, ""))
         elif word in _FLAGS:
             flags.add(word)
         elif word.startswith("#"):
@@ -304,6 +322,7 @@ def read_documents(document: Any) -> tuple[list[Endpoint], Limits | None]:
             named = member.get("flags")
             flags = {flag for flag in _FLAGS if member.get(flag) is True}
             flags |= {flag for flag in named if flag in _FLAGS} if isinstance(named, list) else set()
+            flags |= _name_flags(str(member.get(_RAW_FLAGS)))
             device = member.get("dev")
             endpoints.append(
                 Endpoint(
@@ -327,6 +346,12 @@ def is_address(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def _name_flags(bits: str) -> set[str]:
+    """Return the names of an endpoint's flags whose bits ``ip`` printed in hexadecimal."""
+    value = _number(bits, 16) or 0
+    return {name for name, bit in _BITS.items() if value & bit}
 
 
 def _number(text: str | None, base: int = 10) -> int | None:

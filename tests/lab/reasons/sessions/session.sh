@@ -23,6 +23,13 @@ talk() {
     on "$node" "${PYTHON:-python3}" "$here/talk.py" "$@"
 }
 
+# Run a program on a node, and append to NODE.txt its calls about sockets: trace NODE PROGRAM...
+trace() {
+    node=$1
+    shift
+    on "$node" strace -f -q -e trace=socket,setsockopt "$@" 2>>"$node.txt"
+}
+
 # Act on packets that a router forwards: filter NODE RULE.
 filter() {
     on "$1" nft "add table inet box

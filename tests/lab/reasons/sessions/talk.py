@@ -12,6 +12,8 @@ import time
 _BLOCK, _SHORT = bytes(16384), bytes(1000)
 #: SO_LINGER with a time of zero: close() aborts.
 _ABORT = struct.pack("ii", 1, 0)
+#: Python has no name for this option of include/uapi/linux/tcp.h.
+_TCP_ULP = 31
 
 
 def _open(family: int) -> socket.socket:
@@ -50,8 +52,11 @@ def _send(args: argparse.Namespace) -> None:
         connection.settimeout(args.seconds)
         if not args.fast_open:
             connection.connect((args.address, args.port))
+        if args.kernel_tls:
+            with contextlib.suppress(OSError):
+                connection.setsockopt(socket.IPPROTO_TCP, _TCP_ULP, b"tls")
         while time.monotonic() < end:
-            connection.send(_BLOCK if args.every is None else _SHORT)
+            connection.send(_BLOCK if args.every is None else bytes(args.block))
             time.sleep(args.every or 0)
     if args.abort:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _ABORT)
@@ -71,8 +76,10 @@ def _main() -> None:
     send.add_argument("port", type=int)
     send.add_argument("--seconds", type=float, default=3600.0)
     send.add_argument("--source", type=int, metavar="PORT", help="port of this side")
-    send.add_argument("--every", type=float, metavar="SECONDS", help="send a short block now and then")
+    send.add_argument("--every", type=float, metavar="SECONDS", help="send a block now and then")
+    send.add_argument("--block", type=int, metavar="BYTES", default=len(_SHORT), help="size of these blocks")
     send.add_argument("--abort", action="store_true", help="abort the connection at the end")
+    send.add_argument("--kernel-tls", action="store_true", help="ask for kernel TLS, and do without if it is refused")
     send.set_defaults(act=_send)
     for command in (serve, send):
         command.add_argument("--fast-open", action="store_true", help="use TCP Fast Open")
