@@ -40,6 +40,7 @@ EXAMPLES = {
     "explain": 300,
     "fit": 150,
     "import": 150,
+    "programs": 300,
     "pack": 150,
 }
 JSON = st.recursive(
@@ -190,7 +191,7 @@ def _call_fuzz(*arguments: str, out: Path) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize(
     ("arguments", "limits"),
     [
-        ([], dict.fromkeys(TARGETS, (6 * 60, None))),
+        ([], dict.fromkeys(TARGETS, (3600 / len(TARGETS), None))),
         (["--minutes", "1", "--only", "fit", "--only", "units"], {"fit": (30, None), "units": (30, None)}),
         (["--runs", "7", "--only", "fit"], {"fit": (math.inf, 7)}),
         (["--runs", "fit=7", "--runs", "units=9"], {"fit": (math.inf, 7), "units": (math.inf, 9)}),
