@@ -38,7 +38,7 @@ def _keys_of_shown(bench: Bench, reason: Reason) -> set[str]:
     assert reason.lab_scenario is not None
     file = FOLDER / reason.lab_scenario
     if reason.shown_in == "session":
-        return _explained(*_hold_session(file, bench.folder))
+        return _explain_files(*_hold_session(file, bench.folder))
     recordings = bench.recordings(load(file).runs, may_fail=True)
     if reason.shown_in == "row":
         said = [found for row in result_rows(recordings) for found in row.reasons]
@@ -47,10 +47,10 @@ def _keys_of_shown(bench: Bench, reason: Reason) -> set[str]:
         return {found.reason for found in said}
     (recording,) = recordings
     part = CAPTURES if reason.shown_in == "captures" else f"{COUNTERS}/client"
-    return _explained(recording.folder / part)
+    return _explain_files(recording.folder / part)
 
 
-def _explained(*files: Path) -> set[str]:
+def _explain_files(*files: Path) -> set[str]:
     """Return the reasons that `mptcplab explain` finds in files."""
     (answer,) = explain(files).answers.values()
     for explanation in answer.explanations:

@@ -80,6 +80,11 @@ class Route:
     of_address: str | None = None
 
 
+def address_of(end: str) -> str:
+    """Return the address of an end of a subflow, ``ADDRESS:PORT``, where one of IPv6 is in brackets."""
+    return end.rpartition(":")[0].strip("[]")
+
+
 @dataclass(frozen=True, kw_only=True)
 class JoinError:
     """A failed step of a join, in the log of the kernel outside of mainline.
@@ -107,7 +112,7 @@ class SocketCall:
 
 @dataclass(frozen=True, kw_only=True)
 class OptionTrace:
-    """What tracebox found on the way to ``target``: ``hop`` is where MP_CAPABLE was missing, None if it came through.
+    """What tracebox found on the way to ``target``: ``hop`` is where MP_CAPABLE was missing, None if the target got it.
 
     ``device`` is the interface by which it asked, empty if unknown.
     """

@@ -17,6 +17,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from mptcplab.explain.evidence import address_of
 from mptcplab.fit.packets import PathTrace
 from mptcplab.fit.signs import signs_in_packets
 from mptcplab.lazy import np
@@ -456,8 +457,8 @@ def estimate_from_samples(subflows: Sequence[Subflow], name: str) -> Line:
     first = subflows[0]
     return Line(
         name=name,
-        sender=_address(first.local),
-        receiver=_address(first.remote),
+        sender=address_of(first.local),
+        receiver=address_of(first.remote),
         rate=rate,
         rtt=Estimate(
             value=base,
@@ -491,7 +492,3 @@ def _totals(subflows: Sequence[Subflow]) -> list[tuple[float, float]]:
 
 def _sampled_rates(subflows: Sequence[Subflow], base: float) -> list[float]:
     return [bps for raised, bps in _totals(subflows) if raised > max(1.2 * base, base + 0.005)]
-
-
-def _address(end: str) -> str:
-    return end.rpartition(":")[0].strip("[]")

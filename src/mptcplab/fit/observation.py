@@ -10,7 +10,7 @@ from pathlib import Path
 
 from mptcplab.capture.packet import read_packets
 from mptcplab.errors import InputError
-from mptcplab.explain.evidence import Subflow
+from mptcplab.explain.evidence import Subflow, address_of
 from mptcplab.explain.readers.collection import open_collection
 from mptcplab.explain.readers.facts import HostFacts
 from mptcplab.explain.readers.host import subflows_of
@@ -207,7 +207,7 @@ def _read_samples(subflows: Sequence[Subflow]) -> tuple[list[Line], Transfer | N
     """Return lines and the transfer as samples of sockets at the sender show them."""
     by_path: dict[tuple[str, str], list[Subflow]] = {}
     for subflow in subflows:
-        key = tuple(end.rpartition(":")[0].strip("[]") for end in (subflow.local, subflow.remote))
+        key = tuple(address_of(end) for end in (subflow.local, subflow.remote))
         if (subflow.last("bytes_acked") or 0) >= _MIN_PAYLOAD:
             by_path.setdefault((key[0], key[1]), []).append(subflow)
     lines: list[Line] = []

@@ -124,6 +124,11 @@ def joins_of(host: Host | None) -> int:
     return host.known_count("MPJoinSynTx") if host is not None else 0
 
 
+def where_of(evidence: Evidence, host: Host) -> str:
+    """Return the name of a host if there are several, so that equal signs of each stay apart; else an empty text."""
+    return host.name if len(evidence.hosts) > 1 else ""
+
+
 def leaves_to_program(host: Host) -> bool:
     """Return whether a host's settings leave its paths to a program in user space."""
     settings = host.sysctls or {}

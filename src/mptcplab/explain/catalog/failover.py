@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from mptcplab.explain.catalog.common import client_of, counter_lines, is_established, number, of_connections, plural
-from mptcplab.explain.evidence import Evidence, Host, Path, Subflow, Wait
+from mptcplab.explain.evidence import Evidence, Host, Path, Subflow, Wait, address_of
 from mptcplab.explain.reason import HINT, PROOF, STRONG, Reason, Sign
 
 _PAGE = "events.md#three-failure-modes"
@@ -196,21 +196,17 @@ def _backup_not_carried(evidence: Evidence) -> Iterator[Sign]:
 def _list_ordinary(evidence: Evidence, host: Host, address: str) -> Iterator[str]:
     """Yield the subflows to or from an address of a host that are not backups, by the sockets and the peer's events.
 
-    An event tells what the peer asked for: at the host itself, this is not its own flag.
+    An event has what the peer asked for: at the host itself, this is not its own flag.
     """
     for subflow in evidence.subflows or ():
         end = subflow.local if subflow.host == host.name else subflow.remote
-        if _address(end) == address and subflow.is_backup is False:
+        if address_of(end) == address and subflow.is_backup is False:
             yield subflow.name
     for other in evidence.hosts:
         for event in other.events or () if other.name != host.name else ():
             is_opened = event.kind == "sf_established" and event.local is not None and event.remote is not None
-            if is_opened and _address(event.remote or "") == address and event.backup is False:
+            if is_opened and address_of(event.remote or "") == address and event.backup is False:
                 yield f"{event.local} to {event.remote}"
-
-
-def _address(end: str) -> str:
-    return end.rpartition(":")[0].strip("[]")
 
 
 def _find_aborts(evidence: Evidence) -> Iterator[Sign]:

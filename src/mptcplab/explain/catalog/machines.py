@@ -15,6 +15,7 @@ from mptcplab.explain.catalog.common import (
     number,
     of_connections,
     plural,
+    where_of,
 )
 from mptcplab.explain.evidence import Endpoint, Evidence, Host, JoinError, OptionTrace, Subflow
 from mptcplab.explain.reason import HINT, PROOF, STRONG, Reason, Sign
@@ -68,7 +69,7 @@ def _find_old_kernels(evidence: Evidence) -> Iterator[Sign]:
             yield Sign(
                 lines=tuple(lines),
                 values={"kernel": which},
-                where=host.name if len(evidence.hosts) > 1 else "",
+                where=where_of(evidence, host),
                 strength=STRONG if is_sure else HINT,
             )
 
@@ -99,7 +100,7 @@ def _find_refused_sockets(evidence: Evidence) -> Iterator[Sign]:
             yield Sign(
                 lines=(f"{host.name}: socket() with IPPROTO_MPTCP: {error}",),
                 values={"host": host.name, "why": why, "cure": cure},
-                where=host.name if len(evidence.hosts) > 1 else "",
+                where=where_of(evidence, host),
                 strength=STRONG,
             )
 
@@ -133,7 +134,7 @@ def _find_tcp_sockets(evidence: Evidence) -> Iterator[Sign]:
                     if program
                     else "create sockets with IPPROTO_MPTCP, or start the program with `mptcpize run`",
                 },
-                where=host.name if len(evidence.hosts) > 1 else "",
+                where=where_of(evidence, host),
                 strength=STRONG if program else HINT,
             )
 
@@ -179,7 +180,7 @@ def _find_unused_endpoints(evidence: Evidence) -> Iterator[Sign]:
         if leaves_to_program(host) and endpoints and not joins_of(host):
             lines = (f"{host.name}: {name_manager(host)}", *(f"{host.name}: endpoint {end.text}" for end in endpoints))
             values = {"host": host.name, "count": plural(len(endpoints), "endpoint"), "setting": name_manager(host)}
-            yield Sign(lines=lines[:4], values=values, where=host.name if len(evidence.hosts) > 1 else "")
+            yield Sign(lines=lines[:4], values=values, where=where_of(evidence, host))
 
 
 def _find_refused_endpoints(evidence: Evidence) -> Iterator[Sign]:
@@ -372,7 +373,7 @@ REASONS: tuple[Reason, ...] = (
         sentence="a program at {host} asked for a socket of MPTCP and did not get one: {why}",
         cure="{cure}",
         confirm="`sysctl net.mptcp.enabled`",
-        explanation="The errno tells why: ENOPROTOOPT if net.mptcp.enabled is 0, EPROTONOSUPPORT if the kernel was "
+        explanation="The errno says why: ENOPROTOOPT if net.mptcp.enabled is 0, EPROTONOSUPPORT if the kernel was "
         "built without MPTCP, EINVAL from kernels before 5.6. Most programs then take TCP.",
         page=_KERNEL,
         shown_in="session",
@@ -464,7 +465,7 @@ REASONS: tuple[Reason, ...] = (
         sentence="{host} refused an endpoint: {why}",
         cure="{cure}",
         confirm="`ip mptcp endpoint`",
-        explanation='The words are "too many addresses or duplicate one", and the errno behind them tells which: 34 '
+        explanation='The words are "too many addresses or duplicate one", and the errno behind them says why: 34 '
         "(ERANGE) for too many, 17 (EEXIST) for a duplicate (net/mptcp/pm_kernel.c). The limits of subflows have a "
         'maximum, too: 8, or 64 in Linux 7.2 ("limit greater than maximum").',
         page=_PATHS,
@@ -520,7 +521,7 @@ REASONS: tuple[Reason, ...] = (
         title="Several interfaces have the same address",
         needs=("addresses",),
         recognise=_find_shared_addresses,
-        sentence="{host} has the address {address} at {devices}: no route can tell these paths apart",
+        sentence="{host} has the address {address} at {devices}: no route can distinguish these paths",
         cure="give each modem or router a network of its own, so that each interface gets another address",
         confirm="`ip addr`",
         explanation="USB modems of one make give each machine the same private address. Routing rules choose a path by "

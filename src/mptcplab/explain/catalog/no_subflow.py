@@ -27,7 +27,7 @@ from mptcplab.explain.catalog.common import (
     subflows_possible,
     subflows_seen,
 )
-from mptcplab.explain.evidence import Evidence, Host
+from mptcplab.explain.evidence import Evidence, Host, address_of
 from mptcplab.explain.reason import HINT, PROOF, STRONG, Reason, Sign
 
 _PAGE = "path-management.md"
@@ -53,11 +53,6 @@ def _announces(host: Host) -> bool:
     return any("signal" in endpoint.flags for endpoint in host.endpoints or ())
 
 
-def _address(end: str) -> str:
-    """Return the address of an end with its port."""
-    return end.rpartition(":")[0].strip("[]")
-
-
 def _by_kernel(host: Host) -> bool:
     """Return whether the kernel manages the paths of a host, and not a program of its own."""
     return host.path_manager in (None, "kernel") and (host.sysctls or {}).get("net.mptcp.pm_type", "0") == "0"
@@ -79,7 +74,7 @@ def _endpoint_of_first(evidence: Evidence) -> Iterator[Sign]:
     if not lacks_subflows(evidence) or joins_of(client) or not _by_kernel(client):
         return
     opening = [endpoint for endpoint in client.endpoints or () if {"subflow", "fullmesh"} & endpoint.flags]
-    used = {_address(end) for subflow in evidence.subflows or () for end in (subflow.local, subflow.remote)}
+    used = {address_of(end) for subflow in evidence.subflows or () for end in (subflow.local, subflow.remote)}
     if opening and all(endpoint.address in used for endpoint in opening):
         yield Sign(
             lines=(f"{client.name}: endpoints {', '.join(endpoint.text for endpoint in opening)}",),
@@ -370,7 +365,7 @@ def _join_ack_lost(evidence: Evidence) -> Iterator[Sign]:
 def _marked_backup(evidence: Evidence) -> Iterator[Sign]:
     """A backup carries nothing while others work. It is a reason only where nobody said that it is wanted.
 
-    Where the samples do not have the flag, an endpoint tells.
+    Where the samples do not have the flag, the endpoint's counts.
     """
     marked = {
         endpoint.address for host in evidence.hosts for endpoint in host.endpoints or () if "backup" in endpoint.flags
@@ -381,7 +376,7 @@ def _marked_backup(evidence: Evidence) -> Iterator[Sign]:
             subflow.last("bytes_acked") or 0,
             [other for other in evidence.senders() if other is not subflow and not other.is_backup],
         )
-        is_marked = not marked.isdisjoint(map(_address, (subflow.local, subflow.remote)))
+        is_marked = not marked.isdisjoint(map(address_of, (subflow.local, subflow.remote)))
         is_backup = is_marked if subflow.is_backup is None else subflow.is_backup
         if is_backup and others and carried < 1000 and (path is None or not path.is_backup):
             yield Sign(
@@ -418,7 +413,7 @@ def _other_family(evidence: Evidence) -> Iterator[Sign]:
     subflows = [subflow for subflow in evidence.subflows or () if subflow.host == client.name]
     if not subflows or not client.endpoints or not lacks_subflows(evidence):
         return
-    used = _family(_address(subflows[0].local))
+    used = _family(address_of(subflows[0].local))
     endpoints = {_family(endpoint.address) for endpoint in client.endpoints}
     if used not in endpoints:
         others = ", ".join(endpoint.address for endpoint in client.endpoints)

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from mptcplab.explain.catalog.common import plural
-from mptcplab.explain.evidence import Evidence
+from mptcplab.explain.catalog.common import plural, where_of
+from mptcplab.explain.evidence import Evidence, address_of
 from mptcplab.explain.reason import HINT, PROOF, STRONG, Reason, Sign
 
 _PAGE = "path-management.md"
@@ -76,7 +76,7 @@ def _first_unanswered(evidence: Evidence) -> Iterator[Sign]:
             continue
         waiting = host.unanswered or host.unanswered_at_a_look
         if waiting:
-            local = waiting[0][0].rpartition(":")[0].strip("[]")
+            local = address_of(waiting[0][0])
             others = [endpoint.address for endpoint in host.endpoints or () if endpoint.address != local]
             yield Sign(
                 lines=tuple(f"{host.name}: {here} to {there} in SYN-SENT" for here, there in waiting[:3]),
@@ -100,7 +100,7 @@ def _no_mptcp(evidence: Evidence) -> Iterator[Sign]:
             yield Sign(
                 lines=(f"{host.name}: TcpActiveOpens {opened}", *(f"{host.name}: {name} 0" for name in names)),
                 values={"host": host.name, "count": plural(opened, "connection")},
-                where=host.name if len(evidence.hosts) > 1 else "",
+                where=where_of(evidence, host),
                 strength=HINT,
             )
 
