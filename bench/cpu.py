@@ -22,7 +22,7 @@ from pathlib import Path
 
 from bench import machines
 from bench.lab import engine, workload_of
-from mptcplab.calibrate.measure import Costs, LoadSample, Running, calibrate, fit, open_bed
+from mptcplab.calibrate.measure import Costs, LoadSample, RunningProgram, calibrate, fit, open_bed
 from mptcplab.calibrate.programs import PROGRAMS, ProgramSide, flow_server, shadowsocks_libev_sides
 from mptcplab.engine.tools import find_program, flow_program
 from mptcplab.errors import LabError, MissingError, reason
@@ -121,7 +121,7 @@ def _median(samples: Sequence[LoadSample]) -> LoadSample:
     return LoadSample(samples[0].load, *map(statistics.median, values))
 
 
-def _limit(running: Running, group: Path) -> None:
+def _limit(running: RunningProgram, group: Path) -> None:
     (group / "cgroup.procs").write_text(str(running.pid))
 
 
@@ -146,7 +146,7 @@ def _native(cipher: str, options: Sequence[str], seconds: float) -> tuple[float,
     exit_, entry = shadowsocks_libev_sides(cipher)
     cpus = sorted(os.sched_getaffinity(0))
 
-    def start(argv: tuple[str, ...], *, cpu: int = cpus[-1], gated: bool = False) -> Running:
+    def start(argv: tuple[str, ...], *, cpu: int = cpus[-1], gated: bool = False) -> RunningProgram:
         return place.start((paths[argv[0]], *argv[1:]), cpu=cpu, gated=gated)
 
     # A group can be removed when its programs have ended.

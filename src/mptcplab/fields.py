@@ -75,7 +75,7 @@ class OneOf:
 
 
 @dataclass(frozen=True, eq=False)
-class Tagged:
+class TaggedTable:
     """A table that is checked by the one of ``models`` that its ``key`` names. The others need not be imported."""
 
     key: str

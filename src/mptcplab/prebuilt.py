@@ -25,7 +25,7 @@ FORMAT = 1
 
 
 @dataclass(frozen=True)
-class Prebuilt:
+class PrebuiltKernel:
     """An installed `mptcplab-kernel`."""
 
     folder: Path
@@ -65,7 +65,7 @@ class Prebuilt:
         return path if self.programs.get(name) == source and path.is_file() else None
 
 
-def find_prebuilt() -> Prebuilt | None:
+def find_prebuilt() -> PrebuiltKernel | None:
     """Return the installed package, even if this machine cannot run its contents; None if there is none."""
     spec = find_spec(MODULE)
     if spec is None or spec.origin is None:
@@ -76,14 +76,14 @@ def find_prebuilt() -> Prebuilt | None:
         if manifest["format"] != FORMAT:
             return None
         major, minor = manifest["glibc"].split(".")
-        return Prebuilt(
+        return PrebuiltKernel(
             folder, manifest["version"], manifest["machine"], (int(major), int(minor)), dict(manifest["programs"])
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
 
 
-def find_usable_prebuilt() -> Prebuilt | None:
+def find_usable_prebuilt() -> PrebuiltKernel | None:
     """Return the installed package if this machine can run its contents."""
     prebuilt = find_prebuilt()
     return prebuilt if prebuilt is not None and prebuilt.obstacle is None else None

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from mptcplab.engine.protocol import Engine, Outcome
-from mptcplab.engine.virtual.engine import Virtual
+from mptcplab.engine.virtual.engine import VirtualEngineKind
 from mptcplab.plan.model import Plan
 
 
@@ -37,8 +37,8 @@ class _Loud:
         return outcome
 
 
-class _Kind(Virtual):
-    capabilities = replace(Virtual.capabilities, features=frozenset({"netem", "tbf"}))
+class _Kind(VirtualEngineKind):
+    capabilities = replace(VirtualEngineKind.capabilities, features=frozenset({"netem", "tbf"}))
 
     def prepare(self, version: str, tools: Mapping[str, Path], *, stall_seconds: float) -> Any:
         return _Loud(super().prepare(version, tools, stall_seconds=stall_seconds))

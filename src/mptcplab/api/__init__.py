@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from mptcplab.engine.virtual.session import ProgramExit
     from mptcplab.engine.virtual.streams import Streams
     from mptcplab.explain.collector import collector_script, run_collector
-    from mptcplab.importers.files import Imported, import_files
+    from mptcplab.importers.files import ImportedScenario, import_files
     from mptcplab.kernel.build import BuildOptions, build_kernel
     from mptcplab.kernel.cache import KernelBuild, find_kernel, list_kernels
     from mptcplab.kernel.debian import obtain_stock
@@ -82,7 +82,7 @@ __all__ = [
     "ExperimentOutcome",
     "ExplainedFiles",
     "ExportedFile",
-    "Imported",
+    "ImportedScenario",
     "InputError",
     "KernelBuild",
     "LabCommand",

@@ -80,7 +80,7 @@ _HOLDER = "ip link set dev lo up && echo up && exec cat"
 
 
 @dataclass
-class Running:
+class RunningProgram:
     """A started program."""
 
     argv: tuple[str, ...]
@@ -127,9 +127,9 @@ class CalibrationBed:
 
     def __init__(self, holder: int, folder: Path) -> None:
         self._holder, self._folder = holder, folder
-        self._started: list[Running] = []
+        self._started: list[RunningProgram] = []
 
-    def start(self, argv: Sequence[str], *, cpu: int, gated: bool = False) -> Running:
+    def start(self, argv: Sequence[str], *, cpu: int, gated: bool = False) -> RunningProgram:
         """Start a program on one CPU; ``gated``: it waits for :meth:`Running.begin`."""
         number = len(self._started)
         words = ("nsenter", f"--net=/proc/{self._holder}/ns/net", "taskset", "--cpu-list", str(cpu))
@@ -142,15 +142,15 @@ class CalibrationBed:
                 stderr=err,
                 text=True,
             )
-        running = Running(tuple(argv), process, errors)
+        running = RunningProgram(tuple(argv), process, errors)
         self._started.append(running)
         return running
 
-    def output(self, running: Running) -> str:
+    def output(self, running: RunningProgram) -> str:
         """Return what a program has printed."""
         return running.errors.with_suffix(".out").read_text()
 
-    def wait_for_port(self, running: Running, port: int) -> None:
+    def wait_for_port(self, running: RunningProgram, port: int) -> None:
         """Wait until a program listens on ``port``. :raises LabError: if it ends before, or does not listen in time."""
         deadline = time.monotonic() + _READY_SECONDS
         while port not in self._listening_ports():
@@ -167,7 +167,7 @@ class CalibrationBed:
             ports |= {int(row[1].rpartition(":")[2], 16) for row in rows if row[3] == _LISTEN}
         return ports
 
-    def end(self, running: Running) -> None:
+    def end(self, running: RunningProgram) -> None:
         """End a program, if it still runs."""
         if running.process.returncode is None:
             running.process.kill()
@@ -252,7 +252,7 @@ def calibrate(
     seconds: float,
     repeats: int,
     report: _Report,
-    started: Callable[[ProgramSide, Running], None] = lambda _side, _running: None,
+    started: Callable[[ProgramSide, RunningProgram], None] = lambda _side, _running: None,
 ) -> list[SideCalibration]:
     """Run ``program`` with ``cipher`` under all its loads, each for ``seconds``, and return its sides' costs.
 
@@ -295,7 +295,7 @@ class _Bench:
         place: CalibrationBed,
         chain: ProgramChain,
         seconds: float,
-        started: Callable[[ProgramSide, Running], None],
+        started: Callable[[ProgramSide, RunningProgram], None],
     ) -> None:
         self._bed, self._chain, self._seconds, self._started = place, chain, seconds, started
         cpus = sorted(os.sched_getaffinity(0))
@@ -306,7 +306,7 @@ class _Bench:
             place.wait_for_port(place.start(helper.argv, cpu=self._other_cpu), helper.port)
         self._lasting = {side.name: self._start_ready(side) for side in chain.sides if not side.ends}
 
-    def _start_ready(self, side: ProgramSide) -> Running:
+    def _start_ready(self, side: ProgramSide) -> RunningProgram:
         running = self._bed.start(side.argv, cpu=self._cpus[side.name])
         self._started(side, running)
         self._bed.wait_for_port(running, side.port)

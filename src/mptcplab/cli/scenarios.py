@@ -187,7 +187,7 @@ def import_(files: tuple[Path, ...], out: Path, title: str | None, force: bool) 
         click.echo(line, err=True)
 
 
-def _summary(imported: api.Imported) -> list[str]:
+def _summary(imported: api.ImportedScenario) -> list[str]:
     """Return what the user should look at."""
     lines = [f"Assumed: {text}" for text in imported.assumptions[:_MAX_LISTED]]
     lines += [f"Not imported: {line.origin}: {line.text}: {line.reason}" for line in imported.unread[:_MAX_LISTED]]

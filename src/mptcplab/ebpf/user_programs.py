@@ -90,7 +90,7 @@ _SYMBOL = struct.Struct("<IBBHQQ")
 
 
 @dataclass(frozen=True)
-class Registered:
+class RegisteredStruct:
     """A struct that a program registers: its type, and what the user calls it."""
 
     type: str
@@ -117,7 +117,7 @@ def _text(names: bytes, at: int) -> str:
     return names[at:].split(b"\0", 1)[0].decode(errors="replace")
 
 
-def read_registered(file: Path, section: str = SECTION) -> list[Registered]:
+def read_registered(file: Path, section: str = SECTION) -> list[RegisteredStruct]:
     """Return what a compiled program registers with the structs of ``section``."""
     command = [str(find_tool("bpftool")), "--json", "btf", "dump", "file", str(file)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
@@ -129,7 +129,7 @@ def read_registered(file: Path, section: str = SECTION) -> list[Registered]:
     for variable in (types[part["type_id"]] for entry in of_section for part in entry["vars"]):
         made = _struct(types, variable["type_id"])
         # The type information does not have the places yet: the loader fills them in.
-        structs.append(Registered(made["name"], _name(made, parts[section][places[variable["name"]] :])))
+        structs.append(RegisteredStruct(made["name"], _name(made, parts[section][places[variable["name"]] :])))
     return structs
 
 
@@ -170,7 +170,7 @@ class UserProgram:
     """A compiled program: the name of its source, what it registers, and the object."""
 
     file: str
-    registers: tuple[Registered, ...]
+    registers: tuple[RegisteredStruct, ...]
     content: bytes
 
     def names(self, kind: str) -> tuple[str, ...]:
@@ -256,7 +256,7 @@ def _check(program: UserProgram, types: KernelTypes, kernel: StockKernel) -> Non
 
 def _check_names(programs: Iterable[UserProgram]) -> None:
     """:raises InputError: if two programs register the same name, or a name of mptcplab's."""
-    owners: dict[Registered, str] = {}
+    owners: dict[RegisteredStruct, str] = {}
     for program in programs:
         for entry in program.registers:
             if entry.type == CONGESTION_CONTROL and entry.name in CONGESTION_CONTROLS:

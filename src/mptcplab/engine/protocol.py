@@ -234,9 +234,9 @@ def interruptible() -> Iterator[Stop]:
 
 # All kinds of engines, by the names for ``--engine``. One is imported when it is chosen.
 #
-# Ours have a folder of their name beside this file, whose module ``engine`` has a class of that name in capitals
-# (``Virtual``). A package has the class of a kind as an entry point of the group ``mptcplab.engines``. A plugin file
-# (:mod:`mptcplab.plugins`) defines one as ``ENGINE``, with its name as ``ENGINE_NAME``.
+# Ours have a folder of their name beside this file, whose module ``engine`` has the class of their kind
+# (``VirtualEngineKind``). A package has the class of a kind as an entry point of the group ``mptcplab.engines``. A
+# plugin file (:mod:`mptcplab.plugins`) defines one as ``ENGINE``, with its name as ``ENGINE_NAME``.
 
 _PACKAGED = PackagedParts("mptcplab.engines", "engine", {"ssh": "mptcplab-ssh"})
 
@@ -261,7 +261,7 @@ def kind_named(name: str) -> EngineKind:
     of_plugin = _plugin_kinds().get(name)
     if of_plugin is not None:
         return of_plugin
-    target = f"mptcplab.engine.{name}.engine:{name.capitalize()}"
+    target = f"mptcplab.engine.{name}.engine:{name.capitalize()}EngineKind"
     kind: EngineKind = load(target)() if name in _own_names() else _PACKAGED.load(name)()
     return kind
 

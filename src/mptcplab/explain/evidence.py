@@ -325,7 +325,7 @@ class Middlebox:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Expected:
+class Expectation:
     """The expected behaviour: from the scenario, or from what the user says.
 
     ``subflows`` is the number that each connection should have. ``is_bulk`` workloads send as much as the paths carry,
@@ -381,7 +381,7 @@ class Evidence:
     subflows: tuple[Subflow, ...] | None = None
     connections: tuple[Connection, ...] | None = None
     captured: tuple[ConnectionSummary, ...] | None = None
-    expected: Expected | None = None
+    expected: Expectation | None = None
     middleboxes: tuple[Middlebox, ...] | None = None
     waits: tuple[Wait, ...] | None = None
     cpus: Mapping[str, float] | None = None

@@ -16,10 +16,10 @@ from mptcplab.lazy import lazy_names
 
 if TYPE_CHECKING:
     from mptcplab.figure.choice import FigureChoice
-    from mptcplab.figure.drawing import Drawn
+    from mptcplab.figure.drawing import FigureSpec
     from mptcplab.figure.from_results import build_figure
     from mptcplab.figure.from_table import build_table_figure
     from mptcplab.figure.table import read_table
 
-__all__ = ["Drawn", "FigureChoice", "build_figure", "build_table_figure", "read_table"]
+__all__ = ["FigureChoice", "FigureSpec", "build_figure", "build_table_figure", "read_table"]
 __getattr__ = lazy_names(__name__)

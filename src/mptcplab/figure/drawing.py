@@ -22,7 +22,7 @@ _HEIGHT, _WIDTH, _PER_BAR, _WIDEST = 4.0, 6.4, 0.22, 14.0
 
 
 @dataclass(frozen=True)
-class Drawn:
+class FigureSpec:
     """A figure that is ready to be drawn: its usual size in inches, the function that draws it, and what it shows.
 
     ``note`` stands below it, unless it is left to the caption, and ``paper`` is the size that the user asks for.

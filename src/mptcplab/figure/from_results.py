@@ -12,7 +12,7 @@ from mptcplab.figure.axis import are_numbers
 from mptcplab.figure.bars import NOT_AVAILABLE, draw_bars
 from mptcplab.figure.choice import FigureChoice, Kind, check_of_results, check_options, values_hint
 from mptcplab.figure.distribution import DistributionCurve, DistributionFigure, draw_distribution
-from mptcplab.figure.drawing import Drawn, level_note, size_of_bars, size_of_plot
+from mptcplab.figure.drawing import FigureSpec, level_note, size_of_bars, size_of_plot
 from mptcplab.figure.lines import Figure, check_scales, draw_lines
 from mptcplab.figure.over_time import draw_over_time
 from mptcplab.figure.sweep import (
@@ -96,7 +96,7 @@ _MAX_VALUES = 1500
 _WORKLOAD = "workload"
 
 
-def build_figure(results: Results, choice: FigureChoice) -> Drawn:
+def build_figure(results: Results, choice: FigureChoice) -> FigureSpec:
     """Return the figure of ``results`` that ``choice`` describes.
 
     :raises InputError: if there is nothing of this kind in the results, or too much for one figure.
@@ -182,7 +182,7 @@ def _draw_sweep(
     kind: Kind,
     texts: Words,
     wanted: Mapping[str, Sequence[str]],
-) -> Drawn:
+) -> FigureSpec:
     metric = metric_of_rows(rows, choice.metric, results.rows)
     # A point that lacks the metric keeps its place.
     with_metric = select_workloads(rows, [row for row in rows if metric.name in row.known])
@@ -209,7 +209,7 @@ def _draw_sweep(
     lacking = _missing_bar_notes(results, figure, drop_path_choices(wanted), texts, _PointPlaces(along, named))
     together = together_notes(points_of(with_metric), along, part.keys, texts.keys)
     notes = (figure.note, *level_note(choice), *together, part.note)
-    return Drawn(
+    return FigureSpec(
         kind,
         size_of_plot() if kind == "lines" else size_of_bars(figure),
         lambda drawing: draw(figure, drawing, drawing.subplots()),
@@ -292,7 +292,7 @@ def _draw_timelines(
     rows: Sequence[ResultRow],
     choice: FigureChoice,
     texts: Words,
-) -> Drawn:
+) -> FigureSpec:
     chosen = _select_seed(runs, choice.seed)
     check_columns([run.settings for run in chosen], list(texts.keys))
     chosen = [texts.run(run) for run in chosen]
@@ -316,7 +316,9 @@ def _draw_timelines(
         )
     name = texts.workload(workload)
     note = "\n".join([*figure.key, f"workload {name}, seed {seed}; {rows[0].measured_on}", *memory_note(rows)])
-    return Drawn("time", figure.size, partial(draw_over_time, figure), f"workload {name} over time, seed {seed}", note)
+    return FigureSpec(
+        "time", figure.size, partial(draw_over_time, figure), f"workload {name} over time, seed {seed}", note
+    )
 
 
 def _select_seed(runs: Sequence[RecordedRun], seed: int | None) -> list[RecordedRun]:
@@ -346,7 +348,7 @@ def _distribution(
     rows: Sequence[ResultRow],
     choice: FigureChoice,
     texts: Words,
-) -> Drawn:
+) -> FigureSpec:
     by = [swept_key(name, list(swept_values(rows))) for name in choice.by] or None
     keys = curve_keys(rows, by)
     drawn, varied = rows, list(keys)
@@ -387,7 +389,7 @@ def _distribution(
     figure = DistributionFigure(_title(results, choice), label, curves, noun, legend, choice.x_scale)
     figure.check_scale()
     note = "\n".join([f"{note}; {rows[0].measured_on}", *figure.key, *others])
-    return Drawn("cdf", size_of_plot(), lambda drawing: draw_distribution(figure, drawing.subplots()), shows, note)
+    return FigureSpec("cdf", size_of_plot(), lambda drawing: draw_distribution(figure, drawing.subplots()), shows, note)
 
 
 def _name(settings: Mapping[str, str], keys: Sequence[str]) -> str:

@@ -13,7 +13,7 @@ from mptcplab.figure.axis import NAMES, are_numbers
 from mptcplab.figure.bars import draw_bars
 from mptcplab.figure.choice import FigureChoice, Kind, check_of_table, check_options, values_hint
 from mptcplab.figure.distribution import DistributionCurve, DistributionFigure, draw_distribution
-from mptcplab.figure.drawing import Drawn, level_note, size_of_bars, size_of_plot
+from mptcplab.figure.drawing import FigureSpec, level_note, size_of_bars, size_of_plot
 from mptcplab.figure.lines import Figure, FigureSeries, check_scales, draw_lines
 from mptcplab.figure.sweep import MAX_CURVES, label_of, line_keys, together_notes
 from mptcplab.figure.table import PointTable, TablePoint, metric_of_column, named_column, number, table_of
@@ -44,7 +44,7 @@ class _ColumnWords:
         return self.values.get(value, value)
 
 
-def build_table_figure(frame: pl.DataFrame, choice: FigureChoice) -> Drawn:
+def build_table_figure(frame: pl.DataFrame, choice: FigureChoice) -> FigureSpec:
     """Return the figure of a table: one line per run or per point, columns of settings, and one with values.
 
     ``choice.metric`` is the column with the values, by default the only one of numbers, and ``choice.expected`` are
@@ -145,7 +145,7 @@ def _choose_kind(points: Sequence[TablePoint], along: str) -> Kind:
 
 def _draw_series(
     table: PointTable, choice: FigureChoice, kind: Kind, along: str, by: Sequence[str], words: _ColumnWords
-) -> Drawn:
+) -> FigureSpec:
     figure = _figure(table, choice, along, by, words)
     _check_count(len(figure.series), table, by)
     check_scales(figure)
@@ -154,7 +154,7 @@ def _draw_series(
     together = together_notes(_settings(table, along, by), along, by, words.columns)
     notes = (*_spread_note(table), *level_note(choice), *together)
     shown = _noun(table, words)
-    return Drawn(
+    return FigureSpec(
         kind,
         size_of_plot() if is_lines else size_of_bars(figure),
         lambda drawing: draw(figure, drawing, drawing.subplots()),
@@ -221,7 +221,7 @@ def _series(name: str, line: Mapping[str, TablePoint], positions: Sequence[str],
     return FigureSeries(shown, tuple(point.interval if point else None for point in there), expected=tuple(expected))
 
 
-def _distribution(table: PointTable, choice: FigureChoice, by: Sequence[str], words: _ColumnWords) -> Drawn:
+def _distribution(table: PointTable, choice: FigureChoice, by: Sequence[str], words: _ColumnWords) -> FigureSpec:
     """Draw the values of the lines. :raises InputError: for a table of means."""
     if table.means:
         raise InputError("the table has means, and a distribution is of single values", hint="use --kind lines or bars")
@@ -238,7 +238,7 @@ def _distribution(table: PointTable, choice: FigureChoice, by: Sequence[str], wo
     legend = ", ".join(words.columns[key] for key in by if words.columns[key])
     figure = DistributionFigure(choice.title or "", _label(table, words), samples, "values", legend, choice.x_scale)
     figure.check_scale()
-    return Drawn(
+    return FigureSpec(
         "cdf",
         size_of_plot(),
         lambda drawing: draw_distribution(figure, drawing.subplots()),

@@ -9,7 +9,7 @@ from typing import Any
 
 from mptcplab.fit.lines import Estimate, Line, format_rate, format_share, format_time
 from mptcplab.fit.observation import Observation
-from mptcplab.scenario.writing import Commented
+from mptcplab.scenario.writing import CommentedValue
 
 #: The first line of every file that `mptcplab fit` writes: it may be written again.
 MARK = "Written by `mptcplab fit`."
@@ -30,7 +30,7 @@ def build_twin(
     links: dict[str, Any] = {}
     for number, line in enumerate(lines, start=1):
         about = f"{line.name}: payload from {line.sender} to {line.receiver}"
-        links[f"link{number}"] = Commented(_link(line), about)
+        links[f"link{number}"] = CommentedValue(_link(line), about)
     downloads = not lines[0].sender_opens
     tables: dict[str, Any] = {
         "title": f"The twin of {observation.name}",
@@ -47,29 +47,29 @@ def build_twin(
             for number in range(2, len(lines) + 1)
         ]
         about = "measured: its endpoint has the flag backup; here the server's endpoint has it"
-        tables["hosts"] = {"server": {"transport": {"endpoints": Commented(endpoints, about)}}}
+        tables["hosts"] = {"server": {"transport": {"endpoints": CommentedValue(endpoints, about)}}}
     return {**tables, "links": links, "workloads": {TRANSFER: _workload(observation, downloads=downloads)}}
 
 
 def _link(line: Line) -> dict[str, Any]:
     """Return a link: its delay, what limits the direction of the payload, and the other direction."""
-    delay = Commented(
+    delay = CommentedValue(
         format_time(line.rtt.value / 2),
         f"half of the round trip {format_time(line.rtt.value)}; {line.rtt.origin(format_time)}",
     )
     there: dict[str, Any] = {
-        "rate": Commented(format_rate(line.rate.value), line.rate.origin(format_rate)),
-        "queue": Commented(_queue_text(line), _queue_origin(line)),
+        "rate": CommentedValue(format_rate(line.rate.value), line.rate.origin(format_rate)),
+        "queue": CommentedValue(_queue_text(line), _queue_origin(line)),
     }
     loss = _loss(line.loss)
     if loss is not None:
         there["loss"] = loss
     back: dict[str, Any] = {}
     if line.back_rate is not None:
-        back["rate"] = Commented(format_rate(line.back_rate.value), line.back_rate.origin(format_rate))
+        back["rate"] = CommentedValue(format_rate(line.back_rate.value), line.back_rate.origin(format_rate))
     names = ("forward", "backward") if line.sender_opens else ("backward", "forward")
     about = "" if back else "The other direction is assumed to be free: nothing is known about it."
-    table: dict[str, Any] = {"delay": delay, names[0]: Commented(there, about) if about else there}
+    table: dict[str, Any] = {"delay": delay, names[0]: CommentedValue(there, about) if about else there}
     if back:
         table[names[1]] = back
     return table
@@ -85,35 +85,35 @@ def _queue_origin(line: Line) -> str:
     return f"{size}; {line.queue.origin(format_time)}"
 
 
-def _loss(loss: Estimate) -> Commented | None:
+def _loss(loss: Estimate) -> CommentedValue | None:
     """Return the random loss; None if there is none. An upper bound is not taken for a value."""
     if loss.kind == "bound":
-        return Commented("0 %", f"{loss.origin(format_share)}; the twin has none")
+        return CommentedValue("0 %", f"{loss.origin(format_share)}; the twin has none")
     if loss.value <= 0:
         return None
-    return Commented(f"{max(round(loss.value * 1e6), 1)} ppm", loss.origin(format_share))
+    return CommentedValue(f"{max(round(loss.value * 1e6), 1)} ppm", loss.origin(format_share))
 
 
 def _transport(observation: Observation, controls: Collection[str], schedulers: Collection[str]) -> dict[str, Any]:
     transfer = observation.transfer
     protocol = transfer.protocol if transfer is not None else "mptcp"
     about = "measured: as in the observed transfer" if transfer is not None else "assumed"
-    transport: dict[str, Any] = {"protocol": Commented(protocol, about)}
+    transport: dict[str, Any] = {"protocol": CommentedValue(protocol, about)}
     for key, known in (("congestion_control", controls), ("scheduler", schedulers)):
         if key not in observation.settings or (key == "scheduler" and protocol != "mptcp"):
             continue
         value, where = observation.settings[key]
         if value in known:
-            transport[key] = Commented(value, f"measured: {where}")
+            transport[key] = CommentedValue(value, f"measured: {where}")
         else:
             default = "cubic" if key == "congestion_control" else "default"
-            transport[key] = Commented(default, f"assumed: the lab has no {value[:40]} ({where})")
+            transport[key] = CommentedValue(default, f"assumed: the lab has no {value[:40]} ({where})")
     for key in ("tcp_rmem", "tcp_wmem"):
         if key in observation.settings:
             value, where = observation.settings[key]
             sizes = [min(int(word), _MAX_BUFFER) for word in _NUMBERS.findall(value)]
             if len(sizes) == 3 and 0 < sizes[0] <= sizes[1] <= sizes[2]:
-                transport[key] = Commented(
+                transport[key] = CommentedValue(
                     [f"{size} B" for size in sizes], f"measured: {where}; assumed for the other end"
                 )
     return transport
@@ -122,11 +122,11 @@ def _transport(observation: Observation, controls: Collection[str], schedulers: 
 def _workload(observation: Observation, *, downloads: bool) -> dict[str, Any]:
     transfer = observation.transfer
     if transfer is None:
-        duration: Any = Commented(format_time(_DEFAULT_DURATION_S), "assumed: no transfer was observed")
+        duration: Any = CommentedValue(format_time(_DEFAULT_DURATION_S), "assumed: no transfer was observed")
     else:
         seconds = min(max(transfer.duration_s, _MIN_DURATION_S), _MAX_DURATION_S)
         about = f"measured: the observed transfer took {transfer.duration_s:.3g} s"
-        duration = Commented(f"{round(seconds * 1000)} ms", about)
+        duration = CommentedValue(f"{round(seconds * 1000)} ms", about)
     workload: dict[str, Any] = {"kind": "flow", "from": "client", "to": "server"}
     if downloads:
         workload["reverse"] = True

@@ -137,7 +137,7 @@ Links = Annotated[
 
 
 @dataclass(frozen=True, kw_only=True)
-class Prepared(Call):
+class PreparedCall(Call):
     """A ``call`` that a shell starts in the lab, after it has written ``files`` and set variables of ``environment``.
 
     Files are paths with their texts, which end without a newline.
@@ -148,9 +148,9 @@ class Prepared(Call):
     environment: tuple[tuple[str, str], ...] = ()
 
     @classmethod
-    def from_call(cls, call: Call) -> Prepared:
+    def from_call(cls, call: Call) -> PreparedCall:
         """Return ``call`` as a call that may need no preparation."""
-        return call if isinstance(call, Prepared) else cls(call.argv, call.starts, call=call)
+        return call if isinstance(call, PreparedCall) else cls(call.argv, call.starts, call=call)
 
 
 class GatewayBase(Part):
@@ -319,18 +319,18 @@ class GatewayBase(Part):
             raise idle(f'does nothing with mode = "{mode}"', "remove the key, or use another mode", key)
 
 
-def with_file(call: Call, file: str, text: str) -> Prepared:
+def with_file(call: Call, file: str, text: str) -> PreparedCall:
     """Return ``call`` after its configuration ``text`` is written to ``file``."""
     run = shell(f"printf '%s\\n' {shlex.quote(text)} > {shlex.quote(file)} && exec {call}", call)
-    inner = Prepared.from_call(call)
+    inner = PreparedCall.from_call(call)
     files = (*inner.files, (file, text))
-    return Prepared(run.argv, run.starts, call=inner.call, files=files, environment=inner.environment)
+    return PreparedCall(run.argv, run.starts, call=inner.call, files=files, environment=inner.environment)
 
 
-def with_environment(call: Call, **variables: str) -> Prepared:
+def with_environment(call: Call, **variables: str) -> PreparedCall:
     """Return ``call`` with these environment variables."""
     words = " ".join(f"{name}={shlex.quote(value)}" for name, value in variables.items())
     run = shell(f"{words} exec {call}", call)
-    inner = Prepared.from_call(call)
+    inner = PreparedCall.from_call(call)
     environment = (*inner.environment, *variables.items())
-    return Prepared(run.argv, run.starts, call=inner.call, files=inner.files, environment=environment)
+    return PreparedCall(run.argv, run.starts, call=inner.call, files=inner.files, environment=environment)

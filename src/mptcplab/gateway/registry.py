@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated
 
 from mptcplab import gateway
-from mptcplab.fields import Tagged
+from mptcplab.fields import TaggedTable
 from mptcplab.gateway.base import GatewayBase
 from mptcplab.plugins import TaggedModels
 
@@ -16,4 +16,4 @@ PROGRAMS = TaggedModels(GatewayBase, gateway, "program")
 if TYPE_CHECKING:
     Gateway = GatewayBase
 else:
-    Gateway = Annotated[GatewayBase, Tagged("program", PROGRAMS)]
+    Gateway = Annotated[GatewayBase, TaggedTable("program", PROGRAMS)]

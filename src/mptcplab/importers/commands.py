@@ -26,7 +26,7 @@ from mptcplab.importers.world import (
     World,
     set_sysctl,
 )
-from mptcplab.scenario.writing import Commented
+from mptcplab.scenario.writing import CommentedValue
 from mptcplab.units import Duration, Size
 
 _FLAGS = ("signal", "subflow", "backup", "fullmesh")
@@ -212,7 +212,7 @@ def _set_mtu(world: World, line: ShellLine, device: Device, text: str | None) ->
     if mtu is None or mtu == 1500:
         return
     if _MIN_MTU <= mtu <= _MAX_MTU:
-        device.mtu = Commented(str(Size(mtu)), str(line.origin))
+        device.mtu = CommentedValue(str(Size(mtu)), str(line.origin))
     else:
         world.skip(line.origin, line.text, "the MTU is not one of the lab's")
 
@@ -302,7 +302,7 @@ def _take_mptcp(world: World, line: ShellLine, node: str, words: list[str]) -> b
                     TimedChange(world.now_s, node, "", {"type": "limits-changed", **limits}, line.origin)
                 )
             else:
-                owner.limits |= {key: Commented(count, str(line.origin)) for key, count in limits.items()}
+                owner.limits |= {key: CommentedValue(count, str(line.origin)) for key, count in limits.items()}
             if not limits:
                 world.skip(line.origin, line.text, "it has no limits from 0 to 8")
         return True

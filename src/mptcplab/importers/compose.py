@@ -26,7 +26,7 @@ from mptcplab.importers.world import (
     TimedChange,
     World,
 )
-from mptcplab.scenario.writing import Commented
+from mptcplab.scenario.writing import CommentedValue
 from mptcplab.units import Duration
 
 _MAX_NODE, _MAX_LINK, _MAX_LINKS, _MAX_EVENTS = 32, 15, 120, 100
@@ -222,7 +222,7 @@ class Composer:
             source, target = self._choose_ends()
             self._with_sockets |= {source, target}
             about = "the files name no transfer: ten seconds from one host to the other are assumed"
-            tables["transfer"] = Commented(
+            tables["transfer"] = CommentedValue(
                 {
                     "kind": "flow",
                     "from": self._node_name(source),
@@ -250,7 +250,7 @@ class Composer:
         table |= transfer.keys
         if transfer.start_s:
             table["start"] = str(Duration(round(transfer.start_s * 10**9)))
-        return Commented(table, str(transfer.origin))
+        return CommentedValue(table, str(transfer.origin))
 
     def _target(self, transfer: ImportedTransfer) -> tuple[str, _Link | None]:
         """Return the node that a transfer goes to, and the link whose address it connects to."""
@@ -293,7 +293,7 @@ class Composer:
                 for turned in (False, True):
                     shapes = [link.shapes[0 if is_forward != turned else 1] for link, is_forward in path]
                     if not any("rate" in shape for shape in shapes):
-                        shapes[-1 if turned else 0]["rate"] = Commented(_RATE, "not in the files: ASSUMED, set it")
+                        shapes[-1 if turned else 0]["rate"] = CommentedValue(_RATE, "not in the files: ASSUMED, set it")
 
     # -- tables
 
@@ -330,7 +330,7 @@ class Composer:
         if mtu is not None:
             table["mtu"] = mtu
         if any(end not in self._routers or end in self._with_sockets for end in link.shaping_ends):
-            table["shape"] = Commented("sender", "tc of a host shapes what the host itself sends")
+            table["shape"] = CommentedValue("sender", "tc of a host shapes what the host itself sends")
         shapes = [self._drop_idle_keys(link, shape) for shape in link.shapes]
         common = {
             key: entry for key, entry in shapes[0].items() if key in shapes[1] and shapes[1][key].value == entry.value
@@ -341,7 +341,7 @@ class Composer:
             if rest:
                 table[direction] = rest
         origin = "" if link.origin is None else str(link.origin)
-        return Commented(table, origin) if origin else table
+        return CommentedValue(table, origin) if origin else table
 
     def _drop_idle_keys(self, link: _Link, shape: Shape) -> Shape:
         """Return a direction without keys that need a rate, if it has none."""
@@ -384,10 +384,10 @@ class Composer:
                 transport["limits"] = dict(node.limits)
             return transport
         endpoints = [entry for line in node.endpoints[:8] if (entry := self._endpoint(node, line)) is not None]
-        transport["endpoints"] = endpoints or Commented("none", "no command adds an endpoint here")
+        transport["endpoints"] = endpoints or CommentedValue("none", "no command adds an endpoint here")
         default = "the kernel's default, which no command changes"
         transport["limits"] = {
-            key: node.limits.get(key, Commented(count, default)) for key, count in _DEFAULT_LIMITS.items()
+            key: node.limits.get(key, CommentedValue(count, default)) for key, count in _DEFAULT_LIMITS.items()
         }
         return transport
 
@@ -404,7 +404,7 @@ class Composer:
     # -- events
 
     def _events(self) -> list[Any]:
-        events: list[Commented] = []
+        events: list[CommentedValue] = []
         for change in sorted(self._world.changes, key=lambda change: change.at_s)[:_MAX_EVENTS]:
             table = self._event(change)
             if table is None or table in [entry.value for entry in events]:
@@ -414,7 +414,7 @@ class Composer:
             if twin is not None:
                 del twin.value["direction"]
             else:
-                events.append(Commented(table, str(change.origin)))
+                events.append(CommentedValue(table, str(change.origin)))
         return events
 
     def _event(self, change: TimedChange) -> dict[str, Any] | None:

@@ -21,7 +21,7 @@ from mptcplab.importers.compose import Composer
 from mptcplab.importers.mininet import read_mininet
 from mptcplab.importers.minitopo import read_minitopo
 from mptcplab.importers.uci import is_uci, read_uci
-from mptcplab.importers.world import Origin, Unread, World, printable, set_sysctl
+from mptcplab.importers.world import Origin, UnreadLine, World, printable, set_sysctl
 from mptcplab.scenario.load import load
 from mptcplab.scenario.writing import uncomment, write_scenario
 
@@ -36,16 +36,16 @@ _ADDRESSES = re.compile(r"\blinks\.[\w-]+\.addresses\b")
 
 
 @dataclass(frozen=True)
-class Imported:
+class ImportedScenario:
     """A scenario, and what did not become a part of it."""
 
     text: str
-    unread: tuple[Unread, ...]
+    unread: tuple[UnreadLine, ...]
     assumptions: tuple[str, ...]
     formats: tuple[str, ...]
 
 
-def import_files(files: str | Path | Sequence[str | Path], title: str | None = None) -> Imported:
+def import_files(files: str | Path | Sequence[str | Path], title: str | None = None) -> ImportedScenario:
     """Return a scenario, which loads, of scripts of ``tc`` and ``ip``, or of files of Mininet, minitopo or UCI.
 
     Nothing in a file is run. ``title`` is the scenario's, by default with the names of the files.
@@ -56,14 +56,14 @@ def import_files(files: str | Path | Sequence[str | Path], title: str | None = N
     return import_texts(texts, title)
 
 
-def import_texts(texts: dict[str, str], title: str | None = None) -> Imported:
+def import_texts(texts: dict[str, str], title: str | None = None) -> ImportedScenario:
     """Return the scenario of some texts by their names. :raises InputError: as :func:`import_files` does."""
     world = World()
     names = ", ".join(printable(name) for name in texts)
     world.title = title or f"Imported from {names}"[:100]
     formats = read_texts(world, {printable(name): text for name, text in texts.items()})
     tables = _repair(world, Composer(world).tables(), formats)
-    return Imported(_write(world, tables, formats), tuple(world.unread), tuple(world.assumptions), formats)
+    return ImportedScenario(_write(world, tables, formats), tuple(world.unread), tuple(world.assumptions), formats)
 
 
 def read_texts(world: World, texts: dict[str, str]) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from mptcplab.errors import InputError
 from mptcplab.importers.commands import read_interface, read_script
 from mptcplab.importers.qdiscs import rate_of_mbit, read_time, share_of_percent, time_of_ms
 from mptcplab.importers.world import Device, ImportedTransfer, Origin, Shape, World
-from mptcplab.scenario.writing import Commented
+from mptcplab.scenario.writing import CommentedValue
 from mptcplab.units import Packets
 
 _MAX_STEPS, _MAX_DEPTH, _MAX_TEXT, _MAX_ITEMS, _MAX_NUMBER = 100_000, 12, 2000, 500, 10**15
@@ -589,13 +589,13 @@ class _Interpreter:
             self._skip(node, f"options that are not known, or whose values are not: {', '.join(unknown)}")
         if "rate" in shape and "queue" not in shape:
             about = f"{place}: what Mininet has without max_queue_size"
-            shape["queue"] = Commented(str(Packets(_DEFAULT_QUEUE)), about)
+            shape["queue"] = CommentedValue(str(Packets(_DEFAULT_QUEUE)), about)
         if "queue" in shape and "rate" not in shape:
             queue = shape.pop("queue")
             if "delay" in shape:
                 shape["delay_limit"] = queue
         if "jitter" in shape:
-            shape["overtake"] = Commented(True, f"{place}: netem without a rate does not keep packets in order")
+            shape["overtake"] = CommentedValue(True, f"{place}: netem without a rate does not keep packets in order")
         return shape
 
     @staticmethod
@@ -606,7 +606,7 @@ class _Interpreter:
             rate = rate_of_mbit(value)
             if rate is None or not 1000 <= rate <= 10**11:
                 return False
-            shape["rate"] = Commented(str(rate), comment)
+            shape["rate"] = CommentedValue(str(rate), comment)
             return True
         if name in ("delay", "jitter"):
             time = (
@@ -619,22 +619,22 @@ class _Interpreter:
             if time is None or time > 2 * 10**9:
                 return False
             if time:
-                shape[name] = Commented(str(time), comment)
+                shape[name] = CommentedValue(str(time), comment)
             return True
         if name == "loss" and isinstance(value, int | float):
             share = share_of_percent(value)
             if share:
-                shape["loss"] = Commented(str(share), comment)
+                shape["loss"] = CommentedValue(str(share), comment)
             return share is not None
         if name == "max_queue_size" and isinstance(value, int | float) and 1 <= value < 10**6:
-            shape["queue"] = Commented(
+            shape["queue"] = CommentedValue(
                 str(Packets(int(value))), f"{comment}; also counts packets that are being delayed"
             )
             return True
         if name in ("enable_ecn", "enable_red", "speedup") and not value:
             return True
         if name == "enable_red" and value:
-            shape["discipline"] = Commented("red", comment)
+            shape["discipline"] = CommentedValue("red", comment)
             return True
         return False
 

@@ -23,7 +23,7 @@ from mptcplab.importers.world import (
     set_scheduler,
     set_sysctl,
 )
-from mptcplab.scenario.writing import Commented
+from mptcplab.scenario.writing import CommentedValue
 from mptcplab.units import Packets, Size
 
 _LINE = re.compile(r"\s*(?P<key>[A-Za-z][\w]{0,40})\s*:\s*(?P<value>.*?)\s*$")
@@ -88,7 +88,7 @@ def _take(world: World, key: str, value: str, origin: Origin) -> None:
             set_scheduler(world, world.node(name), value, origin, is_old=True)
     elif key in ("kpm", "kpmc"):
         if value == "fullmesh":
-            client.transport["endpoints"] = Commented("fullmesh", f"{origin}: {key}")
+            client.transport["endpoints"] = CommentedValue("fullmesh", f"{origin}: {key}")
         elif value not in ("default", "netlink"):
             world.skip(origin, f"{key}:{value}", "the lab has no such path manager")
     elif key in _SYSCTLS:
@@ -102,7 +102,7 @@ def _take(world: World, key: str, value: str, origin: Origin) -> None:
                 f"{origin}: topology {value} is taken as MultiIf: from the client to a router, and on to the server"
             )
         elif key == "mptcpEnabled" and value == "0":
-            client.transport["protocol"] = Commented("tcp", f"{origin}: {key}")
+            client.transport["protocol"] = CommentedValue("tcp", f"{origin}: {key}")
         else:
             world.replace("how minitopo numbers, records and names things", origin)
     elif not key.startswith("netemAt_"):
@@ -128,15 +128,15 @@ def _take_path(world: World, kind: str, number: str, value: str, origin: Origin)
     place = str(origin)
     for device in (first, second):
         device.at_sender = False
-        device.shape = {"rate": Commented(str(rate), place)}
+        device.shape = {"rate": CommentedValue(str(rate), place)}
         if delay:
-            device.shape["delay"] = Commented(str(delay), f"{place}: one way")
+            device.shape["delay"] = CommentedValue(str(delay), f"{place}: one way")
         # Without a queue, minitopo takes as many packets as are under way in a round trip.
         trip = -(-int(rate) * 2 * int(delay) // (8 * 1500 * 10**9))
         about = place if queue else f"{place}: not given; packets of a round trip, as minitopo computes it"
-        device.shape["queue"] = Commented(str(Packets(max(1, min(queue or trip, 10**6)))), about)
+        device.shape["queue"] = CommentedValue(str(Packets(max(1, min(queue or trip, 10**6)))), about)
         if loss:
-            device.shape["loss"] = Commented(str(loss), place)
+            device.shape["loss"] = CommentedValue(str(loss), place)
     if len(words) == 5 and words[4] != "0":
         first.is_backup = True
     world.cables.append((first, second, origin))
@@ -165,7 +165,7 @@ def _take_size(world: World, key: str, value: str, origin: Origin) -> None:
         world.skip(origin, f"{key}:{value}", "it is not a size, or no experiment is named before it")
         return
     size = Size(min(int(match["number"]) * _SIZES[match["unit"]], 10**11))
-    world.transfers[-1].keys["size"] = Commented(str(size), str(origin))
+    world.transfers[-1].keys["size"] = CommentedValue(str(size), str(origin))
 
 
 def _take_netem(world: World, kind: str, number: str, value: str, origin: Origin) -> None:

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from mptcplab.importers.world import Device, ImportedDiscipline, Shape, World
-from mptcplab.scenario.writing import Commented
+from mptcplab.scenario.writing import CommentedValue
 from mptcplab.units import Duration, Packets, Probability, QueueLength, Rate, Size
 
 # Quantities as ``tc`` writes them (tc(8), "PARAMETERS"), as texts of the scenario language.
@@ -199,7 +199,7 @@ class _Shape:
         self._world = world
         self._keys: Shape = {}
         self._aqm: dict[str, Any] = {}
-        self._limit: Commented | None = None
+        self._limit: CommentedValue | None = None
         self._delays = self._has_rate_above = False
 
     def add(self, discipline: ImportedDiscipline) -> None:
@@ -233,18 +233,18 @@ class _Shape:
             packets = int(Packets.parse(self._limit.value))
             if "rate" in keys and self._has_rate_above and "discipline" not in keys:
                 # netem below a shaper takes the place of the shaper's own queue.
-                keys["queue"] = Commented(
+                keys["queue"] = CommentedValue(
                     self._limit.value, f"{self._limit.comment}; also counts packets that netem delays"
                 )
             elif packets < _NO_LIMIT:
                 keys["delay_limit"] = self._limit
         if self._aqm:
-            keys["aqm"] = Commented(self._aqm, keys["discipline"].comment)
+            keys["aqm"] = CommentedValue(self._aqm, keys["discipline"].comment)
         return keys
 
     def _set(self, key: str, value: Any, discipline: ImportedDiscipline, about: str = "") -> None:
         comment = str(discipline.origin)
-        self._keys[key] = Commented(value, f"{comment}: {about}" if about else comment)
+        self._keys[key] = CommentedValue(value, f"{comment}: {about}" if about else comment)
 
     def _skip(self, discipline: ImportedDiscipline, reason: str) -> None:
         self._world.skip(discipline.origin, _text(discipline), reason)
@@ -395,7 +395,7 @@ class _Shape:
         options = self._options(discipline)
         limit = options.take("limit", read_count)
         comment = str(discipline.origin) if limit else f"{discipline.origin}: netem's own limit"
-        self._limit = Commented(str(Packets(limit or _NETEM_LIMIT)), comment)
+        self._limit = CommentedValue(str(Packets(limit or _NETEM_LIMIT)), comment)
         rate = options.take("rate", read_rate)
         keeps_order = rate is not None
         if rate is not None and rate <= _MAX_RATE:

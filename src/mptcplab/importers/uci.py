@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from mptcplab.importers.commands import read_interface
 from mptcplab.importers.qdiscs import read_count
 from mptcplab.importers.world import Device, Origin, Shape, World, set_control, set_scheduler, set_sysctl
-from mptcplab.scenario.writing import Commented
+from mptcplab.scenario.writing import CommentedValue
 from mptcplab.units import Rate, Size
 
 _SHOWN = re.compile(
@@ -169,7 +169,7 @@ def _take_interface(world: World, section: _Section, uplinks: dict[str, Device])
         world.assume(f"{section.options['multipath'][1]}: handover is taken as backup")
     mtu = read_count(section.get("mtu"))
     if mtu is not None and 576 <= mtu <= 9000 and mtu != 1500:
-        device.mtu = Commented(str(Size(mtu)), str(section.options["mtu"][1]))
+        device.mtu = CommentedValue(str(Size(mtu)), str(section.options["mtu"][1]))
     up, down = section.get("uploadspeed"), section.get("downloadspeed")
     _take_rates(world, section, device, up, down, ("uploadspeed", "downloadspeed"))
     for option, (value, origin) in section.options.items():
@@ -189,7 +189,7 @@ def _take_rates(world: World, section: _Section, device: Device, up: str, down: 
             world.skip(section.options[name][1], f"option {name} '{text}'", "the rate is not possible")
             continue
         end = world.device(_CLIENT, target)
-        end.shape["rate"] = Commented(str(rate), f"{section.options[name][1]}: kbit/s")
+        end.shape["rate"] = CommentedValue(str(rate), f"{section.options[name][1]}: kbit/s")
         if target == incoming:
             end.kind, device.redirect = "ifb", incoming
 
@@ -205,7 +205,7 @@ def _take_queue(world: World, section: _Section, uplinks: dict[str, Device]) -> 
         for name in (device.name, f"in-{device.name}"):
             shape: Shape = world.devices[_CLIENT, name].shape if (_CLIENT, name) in world.devices else {}
             if "rate" in shape:
-                shape["discipline"] = Commented(kind, str(section.options["qdisc"][1]))
+                shape["discipline"] = CommentedValue(kind, str(section.options["qdisc"][1]))
 
 
 def _take_globals(world: World, section: _Section) -> None:
@@ -216,14 +216,14 @@ def _take_globals(world: World, section: _Section) -> None:
         elif option in ("congestion", "mptcp_congestion"):
             set_control(world, router, value, origin)
         elif option == "mptcp_path_manager" and value == "fullmesh":
-            router.transport["endpoints"] = Commented("fullmesh", str(origin))
+            router.transport["endpoints"] = CommentedValue("fullmesh", str(origin))
         elif option in ("multipath", "mptcp_enabled"):
             if value in ("disable", "0"):
-                router.transport["protocol"] = Commented("tcp", str(origin))
+                router.transport["protocol"] = CommentedValue("tcp", str(origin))
         elif option in ("mptcp_subflows", "mptcp_add_addr_accepted"):
             count = read_count(value)
             if count is not None and count <= 8:
-                router.limits[option.removeprefix("mptcp_")] = Commented(count, str(origin))
+                router.limits[option.removeprefix("mptcp_")] = CommentedValue(count, str(origin))
         elif option in ("ula_prefix", "packet_steering"):
             world.replace("settings of the router that no path depends on", origin)
         elif option in _SETTINGS:

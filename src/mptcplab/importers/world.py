@@ -2,7 +2,7 @@
 """The network that was read, before it is a scenario: nodes, devices, cables, and lines that were not understood.
 
 Readers of all formats fill one :class:`World`; :mod:`mptcplab.importers.compose` makes a scenario of it. Each value is
-kept with its origin, as :class:`~mptcplab.scenario.writing.Commented`.
+kept with its origin, as :class:`~mptcplab.scenario.writing.CommentedValue`.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from ipaddress import IPv4Address, IPv4Interface, IPv6Address, IPv6Interface
 from typing import Any
 
 from mptcplab.errors import InputError
-from mptcplab.scenario.writing import Commented
+from mptcplab.scenario.writing import CommentedValue
 from mptcplab.units import Size
 
 Interface = IPv4Interface | IPv6Interface
 Address = IPv4Address | IPv6Address
 #: The keys of one direction of a link, as the scenario language has them.
-Shape = dict[str, Commented]
+Shape = dict[str, CommentedValue]
 
 _MAX_NODES, _MAX_DEVICES, _MAX_NOTES = 200, 1000, 2000
 
@@ -37,7 +37,7 @@ class Origin:
 
 
 @dataclass(frozen=True)
-class Unread:
+class UnreadLine:
     """A line that is not imported, and the reason."""
 
     origin: Origin
@@ -67,7 +67,7 @@ class Device:
     node: str
     name: str
     kind: str = ""
-    mtu: Commented | None = None
+    mtu: CommentedValue | None = None
     addresses: list[tuple[Interface, Origin]] = field(default_factory=list)
     disciplines: list[ImportedDiscipline] = field(default_factory=list)
     shape: Shape = field(default_factory=dict)
@@ -100,10 +100,10 @@ class ImportedNode:
     name: str
     forwards: bool = False
     is_switch: bool = False
-    transport: dict[str, Commented] = field(default_factory=dict)
-    sysctl: dict[str, Commented] = field(default_factory=dict)
+    transport: dict[str, CommentedValue] = field(default_factory=dict)
+    sysctl: dict[str, CommentedValue] = field(default_factory=dict)
     endpoints: list[EndpointLine] = field(default_factory=list)
-    limits: dict[str, Commented] = field(default_factory=dict)
+    limits: dict[str, CommentedValue] = field(default_factory=dict)
 
 
 @dataclass
@@ -139,8 +139,8 @@ class World:
         self.cables: list[tuple[Device, Device, Origin]] = []
         self.transfers: list[ImportedTransfer] = []
         self.changes: list[TimedChange] = []
-        self.transport: dict[str, Commented] = {}
-        self.unread: list[Unread] = []
+        self.transport: dict[str, CommentedValue] = {}
+        self.unread: list[UnreadLine] = []
         self.replaced: dict[str, set[Origin]] = {}
         self.assumptions: list[str] = []
         #: MPTCP is configured by commands, so that what no command sets has the kernel's default.
@@ -187,7 +187,7 @@ class World:
     def skip(self, origin: Origin, text: str, reason: str) -> None:
         """Note that a line is not imported."""
         if len(self.unread) < _MAX_NOTES:
-            self.unread.append(Unread(origin, printable(text), reason))
+            self.unread.append(UnreadLine(origin, printable(text), reason))
 
     def replace(self, what: str, origin: Origin) -> None:
         """Note that the lab does by itself what a line asks for."""
@@ -249,7 +249,7 @@ def set_sysctl(world: World, node: ImportedNode, key: str, value: str, origin: O
     elif key in ("net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem"):
         sizes = value.split()
         if len(sizes) == 3 and all(size.isdigit() and 0 < int(size) < 2**31 for size in sizes):
-            node.transport[key.rpartition(".")[2]] = Commented([str(Size(int(size))) for size in sizes], place)
+            node.transport[key.rpartition(".")[2]] = CommentedValue([str(Size(int(size))) for size in sizes], place)
         else:
             world.skip(origin, text, "it does not have three sizes")
     elif key == "net.ipv4.tcp_congestion_control":
@@ -258,19 +258,19 @@ def set_sysctl(world: World, node: ImportedNode, key: str, value: str, origin: O
         set_scheduler(world, node, value, origin, is_old=key.startswith(_OLD))
     elif key in ("net.mptcp.enabled", f"{_OLD}enabled"):
         if value == "0":
-            node.transport["protocol"] = Commented("tcp", f"{place}: {text}")
+            node.transport["protocol"] = CommentedValue("tcp", f"{place}: {text}")
         else:
             world.replace("net.mptcp.enabled", origin)
     elif key == f"{_OLD}path_manager" and value == "fullmesh":
-        node.transport["endpoints"] = Commented("fullmesh", f"{place}: {text}")
+        node.transport["endpoints"] = CommentedValue("fullmesh", f"{place}: {text}")
     elif key == f"{_OLD}checksum" and value in ("0", "1"):
-        node.sysctl["net.mptcp.checksum_enabled"] = Commented(int(value), place)
+        node.sysctl["net.mptcp.checksum_enabled"] = CommentedValue(int(value), place)
     elif key == "net.mptcp.pm_type" and value == "0":
         world.replace("the kernel's path manager", origin)
     elif "rp_filter" in key:
         world.replace("rp_filter (nodes accept packets by any interface)", origin)
     elif key in _SETTINGS:
-        node.sysctl[key] = Commented(int(value) if value.isdigit() and len(value) < 10 else value, place)
+        node.sysctl[key] = CommentedValue(int(value) if value.isdigit() and len(value) < 10 else value, place)
     else:
         world.skip(origin, text, "the lab's nodes do not have this setting each for themselves")
 
@@ -278,7 +278,7 @@ def set_sysctl(world: World, node: ImportedNode, key: str, value: str, origin: O
 def set_control(world: World, node: ImportedNode, name: str, origin: Origin) -> None:
     """Take the congestion control of a node."""
     if name in _CONTROLS:
-        node.transport["congestion_control"] = Commented(name, str(origin))
+        node.transport["congestion_control"] = CommentedValue(name, str(origin))
     else:
         world.skip(origin, f"congestion control {name}", "the lab's kernel does not have it")
 
@@ -287,9 +287,9 @@ def set_scheduler(world: World, node: ImportedNode, name: str, origin: Origin, *
     """Take the scheduler of a node; the default of the out-of-tree kernel is one of its own."""
     if is_old and name == "default":
         about = f"{origin}: the default of the out-of-tree kernel, lowest round-trip time first"
-        node.transport["scheduler"] = Commented(_OLD_DEFAULT, about)
+        node.transport["scheduler"] = CommentedValue(_OLD_DEFAULT, about)
     elif name in _SCHEDULERS:
-        node.transport["scheduler"] = Commented(
+        node.transport["scheduler"] = CommentedValue(
             _SCHEDULERS[name], f"{origin}: {name}" if name != _SCHEDULERS[name] else str(origin)
         )
     else:

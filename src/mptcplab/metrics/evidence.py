@@ -12,7 +12,7 @@ from mptcplab.explain.evidence import (
     Connection,
     Endpoint,
     Evidence,
-    Expected,
+    Expectation,
     Host,
     Limits,
     Middlebox,
@@ -235,13 +235,13 @@ def _down(happened: Sequence[Instant], links: set[str]) -> tuple[tuple[float, fl
 
 def _describe_expected(
     recording: Recording, workload: RecordedWorkload, side: _Side, paths: tuple[Path, ...], goodput_bps: float | None
-) -> Expected:
+) -> Expectation:
     ends = workload.ends
     nodes = read_nodes(recording)
     transport = nodes[side.sender].transport
     clients = [program for program in read_programs(recording) if program.name.startswith(f"{ends.workload}.client")]
     times = [(span[0] / _NS, span[1] / _NS) for client in clients if (span := client.span_ns) is not None]
-    return Expected(
+    return Expectation(
         workload=ends.workload,
         client=side.client,
         server=side.server,

@@ -36,7 +36,7 @@ _FEW = "too few bursts to decide"
 
 
 @dataclass(frozen=True)
-class Passed:
+class DisciplineCounters:
     """The counters of a queueing discipline: packets and bytes that left it, drops, marks, and packets still in it."""
 
     packets: int
@@ -47,7 +47,7 @@ class Passed:
     kind: str = ""
 
     @classmethod
-    def from_json(cls, entry: Mapping[str, Any]) -> Passed:
+    def from_json(cls, entry: Mapping[str, Any]) -> DisciplineCounters:
         """Return the counters of a discipline in ``tc -s -j qdisc``. CAKE counts marks in each of its tins."""
         places = (entry, *entry.get("tins", ()))
         marked = sum(place[key] for place in places for key in _MARKS if key in place)
@@ -135,16 +135,16 @@ def _direction(link: Link, direction: str, read: Counters, sizes: QueueSizes, *,
     )
 
 
-def _chain(read: Counters, node: str, device: str) -> list[Passed]:
+def _chain(read: Counters, node: str, device: str) -> list[DisciplineCounters]:
     """Return the disciplines of a device from its root down, without the hooks of filters."""
     disciplines = {q.get("parent", ""): q for q in read(node, "tc.json") if q["dev"] == device}
     chain = [disciplines[""]]
     while (below := disciplines.get(f"{chain[-1]['handle']}1")) is not None:
         chain.append(below)
-    return list(map(Passed.from_json, chain))
+    return list(map(DisciplineCounters.from_json, chain))
 
 
-def _passed_counters(read: Counters, between: Sequence[str], direction: str, device: str) -> Passed:
+def _passed_counters(read: Counters, between: Sequence[str], direction: str, device: str) -> DisciplineCounters:
     """Return what arrived at the end of a direction without shaping, in the form of a discipline's counters.
 
     An access point has no interface of the link's name: then it is what the other end, the station, has sent.
@@ -153,7 +153,7 @@ def _passed_counters(read: Counters, between: Sequence[str], direction: str, dev
     for node, way in ((end, "rx"), (start, "tx")):
         for port in (entry for entry in read(node, "link.json") if entry["ifname"] == device):
             counted = port["stats64"][way]
-            return Passed(counted["packets"], counted["bytes"])
+            return DisciplineCounters(counted["packets"], counted["bytes"])
     raise LabError(f"the recording has no counters of link '{device}'", hint=REPEAT_HINT)
 
 

@@ -23,7 +23,7 @@ Parts = Mapping[Values, Mapping[Key, RowSide]]
 
 
 @dataclass(frozen=True)
-class Ranked:
+class RankingPlace:
     """One place of a ranking: values of the keys, mean over seeds, and the comparison with the first place.
 
     ``tied`` are the indices of places from which this one is not shown to differ by more than what is negligible. Two
@@ -58,7 +58,7 @@ class Ranking:
     metric: str
     settings: dict[str, str]
     workload: str
-    places: tuple[Ranked, ...]
+    places: tuple[RankingPlace, ...]
     pairs: tuple[Match, ...]
     margin_percent: float
 
@@ -143,7 +143,7 @@ def rank(contest: Contest, comparisons: Iterable[Comparison], margin_percent: fl
     different = {(place[a], place[b]) for (a, b), match in matches.items() if _is_relevant(match)}
     groups = letters(len(order), sorted(different))
     places = tuple(
-        Ranked(
+        RankingPlace(
             values,
             _mean(contest.rows[values]),
             groups[here],

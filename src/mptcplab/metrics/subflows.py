@@ -322,7 +322,7 @@ def ends_of(recording: Recording) -> list[Ends]:
 
 
 @dataclass(frozen=True)
-class Inner:
+class InnerConnections:
     """The connections between the sides of a gateway: to ``port`` of the node ``exit``.
 
     The workload's data goes from ``sender`` to ``receiver``, which are the gateway's two nodes.
@@ -355,14 +355,14 @@ def gateways_of(recording: Recording, workload: str) -> Iterator[Gateway]:
     return (gateway for gateway in read_gateways(recording) if workload in gateway.carried)
 
 
-def inner_of(gateway: Gateway, ends: Ends, client: str) -> Inner:
+def inner_of(gateway: Gateway, ends: Ends, client: str) -> InnerConnections:
     """Return the inner connections of ``gateway``, as a workload of ``client`` uses them."""
     sides = gateway.entry, gateway.exit
     receiver, sender = sides if ends.receiver == client else sides[::-1]
-    return Inner(sender, receiver, gateway.exit, gateway.port)
+    return InnerConnections(sender, receiver, gateway.exit, gateway.port)
 
 
-def inner_rows(rows: Iterable[Row], inner: Inner, addresses: Addresses) -> list[Row]:
+def inner_rows(rows: Iterable[Row], inner: InnerConnections, addresses: Addresses) -> list[Row]:
     """Return one side's ``rows`` that are subflows of inner connections."""
 
     def begins_at_exit(row: Row) -> bool:

@@ -15,7 +15,7 @@ from mptcplab.node.cell import RadioCell
 from mptcplab.node.context import NodeContext
 from mptcplab.node.cpu import Cpu, cpu_counter, cpu_words, limit_time
 from mptcplab.node.endpoint_list import EndpointList
-from mptcplab.node.placed import Placed
+from mptcplab.node.placed import PlacedNode
 from mptcplab.node.transport import Transport
 from mptcplab.steps import Call, Command, Counter, Event, Program
 from mptcplab.units import CpuTime
@@ -33,7 +33,7 @@ _OPTIONAL: Mapping[str, Any] = {
 _FORWARDING = ("net.ipv4.ip_forward=1", "net.ipv6.conf.all.forwarding=1")
 
 
-class NodeBase(Placed):
+class NodeBase(PlacedNode):
     """The base of all nodes: each is a network namespace that may forward and may have sockets of its own.
 
     A kind is a subclass with a ``kind``. Its fields are the keys of ``[TABLE.NAME]`` in a scenario. Its methods return

@@ -99,7 +99,7 @@ class Walk(Part):
             here = there
 
 
-class Placed(Part):
+class PlacedNode(Part):
     """The keys of a node that has a place."""
 
     misnomers: ClassVar[Misnomers] = {
@@ -123,7 +123,7 @@ class Placed(Part):
     )
 
     @model_validator(mode="after")
-    def _check_movement(self) -> Placed:
+    def _check_movement(self) -> PlacedNode:
         if self.waypoints and self.walk is not None:
             raise conflict("cannot be combined with waypoints", "remove one of the two", "walk")
         if self.position is None and (self.waypoints or self.walk is not None):

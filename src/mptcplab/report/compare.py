@@ -256,7 +256,7 @@ def compare_results(
     results = [_read(folder) for folder in (a, b) if folder is not None]
     asked = [metric_of(text, results) for text in metrics] or [(_DEFAULT_METRIC, None)]
     if b is None:
-        draft = _Within(results[0], by, reference, margin_percent).compare(asked)
+        draft = _ComparisonWithin(results[0], by, reference, margin_percent).compare(asked)
     else:
         draft = _compare_folders(str(a), str(b), results, asked, margin_percent)
     warnings = warnings_of(results, asked)
@@ -350,7 +350,7 @@ def _same_values_name(reference: str, names: Collection[str]) -> str | None:
     return next((name for name in names if sorted(_split_commas(name)) == sorted(_split_commas(reference))), None)
 
 
-class _Within:
+class _ComparisonWithin:
     """Comparisons of values of swept keys within one result."""
 
     def __init__(self, results: StoredResults, by: Sequence[str], reference: str | None, margin: float) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from mptcplab.metrics.compare import SIGNIFICANCE, Comparison, Match, Verdict, kernels_and_clocks, name_of, use_differs
 from mptcplab.metrics.named import names_of
 from mptcplab.metrics.paired import MIN_SHARED
-from mptcplab.metrics.ranking import Ranked, Ranking
+from mptcplab.metrics.ranking import Ranking, RankingPlace
 from mptcplab.metrics.registry import METRICS
 from mptcplab.metrics.stored import StoredResults
 from mptcplab.metrics.values import Unit, choose_unit, percent, short_names
@@ -173,11 +173,11 @@ def _has_other_tests(ranking: Ranking) -> bool:
     return any(counts != (best, number) for number, counts in tested)
 
 
-def _tested_count(place: Ranked) -> str:
+def _tested_count(place: RankingPlace) -> str:
     return _count(place.against_best) if place.against_best is not None else ""
 
 
-def _place_verdict(place: Ranked, ranking: Ranking) -> str:
+def _place_verdict(place: RankingPlace, ranking: Ranking) -> str:
     if place.against_best is not None:
         return verdict_text(place.against_best, ranking.margin_percent)
     first = _words(ranking).first

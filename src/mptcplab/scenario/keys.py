@@ -16,7 +16,7 @@ from typing import Annotated, Any, ClassVar, TypeGuard, Union, get_args, get_ori
 from pydantic import BaseModel, Field, create_model
 from pydantic.fields import FieldInfo
 
-from mptcplab.fields import Line, LinkName, Misnomers, Tagged, Whole, misnomers_of
+from mptcplab.fields import Line, LinkName, Misnomers, TaggedTable, Whole, misnomers_of
 from mptcplab.gateway.base import Outage
 from mptcplab.gateway.registry import PROGRAMS
 from mptcplab.node.base import NodeBase
@@ -119,7 +119,7 @@ def union_members(annotation: Any) -> list[Any]:
     """Return the members of a union, or the type itself."""
     if get_origin(annotation) is Annotated:
         inner, *more = get_args(annotation)
-        tagged = next((entry for entry in more if isinstance(entry, Tagged)), None)
+        tagged = next((entry for entry in more if isinstance(entry, TaggedTable)), None)
         return union_members(inner) if tagged is None else list(tagged.models.values())
     if get_origin(annotation) in (Union, types.UnionType):
         return [leaf for member in get_args(annotation) for leaf in union_members(member)]

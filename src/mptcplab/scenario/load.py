@@ -79,7 +79,7 @@ class SweepPoint:
 
 
 @dataclass(frozen=True)
-class Unavailable:
+class UnavailablePoint:
     """A point of a sweep over path managers that needs what its path manager lacks. It has no runs."""
 
     settings: dict[str, str]
@@ -125,7 +125,7 @@ class Experiment:
     seed: int
     changes: tuple[str, ...] = ()
     until: Repeats | None = None
-    unavailable: tuple[Unavailable, ...] = ()
+    unavailable: tuple[UnavailablePoint, ...] = ()
     replaced: tuple[Scenario, ...] = ()
     overrides: tuple[str, ...] = ()
 
@@ -249,7 +249,7 @@ def _read_whole(document: Document, key: str) -> int:
     return value
 
 
-def _points(sweep: Sweep, real_time: bool) -> tuple[tuple[SweepPoint, ...], tuple[Unavailable, ...]]:
+def _points(sweep: Sweep, real_time: bool) -> tuple[tuple[SweepPoint, ...], tuple[UnavailablePoint, ...]]:
     """Return the points, and the points that are not available because the sweep varies the path manager.
 
     Most mistakes are of one value. So each value is tried before all combinations, which may be many thousands.
@@ -281,7 +281,9 @@ def _points(sweep: Sweep, real_time: bool) -> tuple[tuple[SweepPoint, ...], tupl
         _refuse_same(sweep.document, [point for point, _ in known])
     if not resolved:
         raise unavailable[len(sweep.choices) - 1]
-    lacking = (Unavailable(_labels(sweep.choices[place]), unavailable[place].about) for place in sorted(unavailable))
+    lacking = (
+        UnavailablePoint(_labels(sweep.choices[place]), unavailable[place].about) for place in sorted(unavailable)
+    )
     return tuple(resolved[place][0] for place in sorted(resolved)), tuple(lacking)
 
 

@@ -2,8 +2,8 @@
 """Write tables as a scenario's TOML with comments, for programs that make scenarios from something else.
 
 A comment belongs to a value or to a table: it says where the value comes from. Tables are nested mappings as
-:mod:`tomllib` reads them, in the order in which they are to be written; wrap a value in :class:`Commented` to give it a
-comment.
+:mod:`tomllib` reads them, in the order in which they are to be written; wrap a value in :class:`CommentedValue` to give
+it a comment.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
 
 @dataclass(frozen=True)
-class Commented:
+class CommentedValue:
     """A value, or a table, with a comment. The comment is wrapped; it may have several paragraphs, one a line."""
 
     value: Any
@@ -128,7 +128,7 @@ def _format_key(key: str) -> str:
 
 
 def _split(value: Any) -> tuple[Any, str]:
-    return (value.value, value.comment) if isinstance(value, Commented) else (value, "")
+    return (value.value, value.comment) if isinstance(value, CommentedValue) else (value, "")
 
 
 def _is_list_of_tables(value: Any) -> bool:

@@ -347,7 +347,7 @@ class _Handler(WSGIRequestHandler):
 
 
 @dataclass(frozen=True)
-class Live:
+class LiveServer:
     """A server that listens. ``run`` answers until it is interrupted, or another thread calls ``stop``."""
 
     url: str
@@ -356,7 +356,7 @@ class Live:
 
 
 @contextmanager
-def listen(folders: Folders, port: int) -> Iterator[Live]:
+def listen(folders: Folders, port: int) -> Iterator[LiveServer]:
     """Listen at ``port``, or at a free one if it is 0. At the end, a running experiment is ended as well.
 
     :raises InputError: if the port cannot be used.
@@ -382,7 +382,7 @@ def listen(folders: Folders, port: int) -> Iterator[Live]:
         server.daemon_threads = True  # type: ignore[attr-defined]
         server.block_on_close = False  # type: ignore[attr-defined]
         try:
-            yield Live(guard.url, server.serve_forever, server.shutdown)
+            yield LiveServer(guard.url, server.serve_forever, server.shutdown)
         finally:
             runner.close()
             server.server_close()

@@ -61,7 +61,7 @@ class Slider:
 
 
 @dataclass(frozen=True)
-class Base:
+class OfferedExample:
     """An example as the form offers it: its sliders, and how often it repeats its runs."""
 
     name: str
@@ -80,7 +80,7 @@ class Base:
 class Request:
     """A checked form: the example, and the keys that it changes."""
 
-    base: Base
+    base: OfferedExample
     overrides: tuple[str, ...]
     repeats: int | None
     #: The values of the fields as numbers and words, also values that change nothing.
@@ -119,14 +119,14 @@ def base_names() -> dict[str, str]:
 
 
 @lru_cache(maxsize=64)
-def find_base(name: str) -> Base:
+def find_base(name: str) -> OfferedExample:
     """Return the example ``name``. :raises InputError: if the form does not offer it."""
     if name not in base_names():
         raise InputError("there is no such example", hint="choose one of the list")
     experiment = load(find_example(name))
     scenario = experiment.points[0].scenario
     sliders = tuple(_sliders(scenario, set(experiment.points[0].settings)))
-    return Base(name, experiment.title, experiment.question, sliders, experiment.repeats)
+    return OfferedExample(name, experiment.title, experiment.question, sliders, experiment.repeats)
 
 
 def _sliders(scenario: Scenario, swept: set[str]) -> Iterator[Slider]:

@@ -41,7 +41,7 @@ UNCERTAIN = "not certain"
 
 
 @dataclass(frozen=True)
-class Class:
+class VerdictClass:
     """One class. ``head`` is its column on the scoreboard, ``words`` its name beside a count.
 
     ``colour`` is the colour of its points in figures: the colours of Okabe and Ito, which colour-blind readers can
@@ -58,12 +58,12 @@ class Class:
 
 
 VALUE_CLASSES = (
-    Class(AGREES, "agree", "agree", "good", "#009E73", "o", "circle"),
-    Class(FITTED, "fitted", "fitted", "fair", "#7A7A7A", "s", "square"),
-    Class(
+    VerdictClass(AGREES, "agree", "agree", "good", "#009E73", "o", "circle"),
+    VerdictClass(FITTED, "fitted", "fitted", "fair", "#7A7A7A", "s", "square"),
+    VerdictClass(
         UNCERTAIN_INSIDE, "uncertain, inside", "too uncertain with the mean inside", "fair", "#56B4E9", "D", "diamond"
     ),
-    Class(
+    VerdictClass(
         UNCERTAIN_OUTSIDE,
         "uncertain, outside",
         "too uncertain with it outside",
@@ -72,25 +72,25 @@ VALUE_CLASSES = (
         "d",
         "diamond-open",
     ),
-    Class(SHOWN, "differ, shown", "differ for a shown reason", "fair", "#0072B2", "^", "triangle-up"),
-    Class(PARTLY, "differ, partly shown", "differ for a partly shown reason", "fair", "#CC79A7", "P", "cross"),
-    Class(IN_BEDS, "agree in 95 % of beds", "agree in at least 95 % of beds", "fair", "#009E73", "*", "star"),
-    Class(
+    VerdictClass(SHOWN, "differ, shown", "differ for a shown reason", "fair", "#0072B2", "^", "triangle-up"),
+    VerdictClass(PARTLY, "differ, partly shown", "differ for a partly shown reason", "fair", "#CC79A7", "P", "cross"),
+    VerdictClass(IN_BEDS, "agree in 95 % of beds", "agree in at least 95 % of beds", "fair", "#009E73", "*", "star"),
+    VerdictClass(
         DEPENDS, "depend on the bed", "depend on parameters that no source states", "fair", "#8C6D1F", "p", "pentagon"
     ),
-    Class(SUPPOSED, "differ, supposed", "differ for a supposed reason", "fair", "#E69F00", "v", "triangle-down"),
-    Class(UNEXPLAINED, "unexplained", "unexplained", "bad", "#D55E00", "X", "x"),
-    Class(OPEN, "not measured", "not measured", "fair"),
+    VerdictClass(SUPPOSED, "differ, supposed", "differ for a supposed reason", "fair", "#E69F00", "v", "triangle-down"),
+    VerdictClass(UNEXPLAINED, "unexplained", "unexplained", "bad", "#D55E00", "X", "x"),
+    VerdictClass(OPEN, "not measured", "not measured", "fair"),
 )
 CLAIM_CLASSES = (
-    Class(HOLDS, "claims hold", "hold", "good"),
-    Class(FITTED, "fitted claims", "about fitted values", "fair"),
-    Class(FAILS_SHOWN, "do not hold, shown", "do not hold for a shown reason", "fair"),
-    Class(FAILS_PARTLY, "do not hold, partly", "do not hold for a partly shown reason", "fair"),
-    Class(FAILS_SUPPOSED, "do not hold, supposed", "do not hold for a supposed reason", "fair"),
-    Class(UNEXPLAINED, "no reason", "do not hold without one", "bad"),
-    Class(UNCERTAIN, "not certain", "not certain", "fair"),
-    Class(OPEN, "not judged", "not judged", "fair"),
+    VerdictClass(HOLDS, "claims hold", "hold", "good"),
+    VerdictClass(FITTED, "fitted claims", "about fitted values", "fair"),
+    VerdictClass(FAILS_SHOWN, "do not hold, shown", "do not hold for a shown reason", "fair"),
+    VerdictClass(FAILS_PARTLY, "do not hold, partly", "do not hold for a partly shown reason", "fair"),
+    VerdictClass(FAILS_SUPPOSED, "do not hold, supposed", "do not hold for a supposed reason", "fair"),
+    VerdictClass(UNEXPLAINED, "no reason", "do not hold without one", "bad"),
+    VerdictClass(UNCERTAIN, "not certain", "not certain", "fair"),
+    VerdictClass(OPEN, "not judged", "not judged", "fair"),
 )
 #: Names in the order in which they are counted.
 VALUES = tuple(value_class.name for value_class in VALUE_CLASSES)

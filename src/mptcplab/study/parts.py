@@ -247,7 +247,7 @@ OVER: Mapping[str, Callable[[Sequence[float]], float]] = {"min": min, "max": max
 
 
 @dataclass(frozen=True)
-class Kind:
+class ValueKind:
     """Values that one figure can show: the name of the vertical axis, its unit, and the lowest value at its origin.
 
     ``digits`` is the number of decimals if the usual number would hide relevant differences.
@@ -260,13 +260,13 @@ class Kind:
 
 
 #: Kinds by the name of a value up to its colon. Jain's index of two cannot be less than 0.5.
-KINDS: dict[str, Kind] = {
-    "jain": Kind("Jain's index", "", lowest=0.5, digits=3),
-    "jain_sent": Kind("Jain's index at the senders", "", lowest=0.5, digits=3),
-    "ratio": Kind("ratio", ""),
-    SHARE: Kind("share of the payload", "%"),
+KINDS: dict[str, ValueKind] = {
+    "jain": ValueKind("Jain's index", "", lowest=0.5, digits=3),
+    "jain_sent": ValueKind("Jain's index at the senders", "", lowest=0.5, digits=3),
+    "ratio": ValueKind("ratio", ""),
+    SHARE: ValueKind("share of the payload", "%"),
     **{
-        name: Kind(metric.display.axis or metric.noun, metric.unit, metric.display.lowest, metric.display.digits)
+        name: ValueKind(metric.display.axis or metric.noun, metric.unit, metric.display.lowest, metric.display.digits)
         for name, metric in METRICS.items()
     },
 }
@@ -280,7 +280,7 @@ def kind_name(value: str) -> str:
     return value.partition(":")[0] if over is None else over[1]
 
 
-def kind_of(value: str) -> Kind:
+def kind_of(value: str) -> ValueKind:
     """Return the kind of a value that :func:`check_value` has accepted."""
     return KINDS[kind_name(value)]
 

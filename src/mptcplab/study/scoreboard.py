@@ -18,7 +18,7 @@ from mptcplab.study.judgement import (
     UNEXPLAINED,
     VALUE_CLASSES,
     VALUES,
-    Class,
+    VerdictClass,
 )
 from mptcplab.study.library import SelectedTable
 from mptcplab.study.measurement import count_outside
@@ -260,7 +260,7 @@ def _columns(rows: Sequence[_Row]) -> Iterator[_ScoreColumn]:
     yield _texts("remark", (row.remark for row in rows))
 
 
-def _counts(item: Class, counts: Sequence[Mapping[str, int]]) -> _ScoreColumn:
+def _counts(item: VerdictClass, counts: Sequence[Mapping[str, int]]) -> _ScoreColumn:
     """Return the column of a class; cells of zero are empty."""
     texts = tuple(str(count.get(item.name, 0) or "") for count in counts)
     return _ScoreColumn(TableColumn(item.head, is_numeric=True), texts, item.emphasis, stays=item.name in _STAY)
@@ -321,7 +321,7 @@ def summary(lines: Sequence[ScoreLine]) -> str:
     return " ".join(sentences)
 
 
-def _format_counts(counts: Mapping[str, int], classes: Sequence[Class]) -> str:
+def _format_counts(counts: Mapping[str, int], classes: Sequence[VerdictClass]) -> str:
     """Return the counts that are not zero, and the count of unexplained ones in any case."""
     return ", ".join(
         f"{item.words} {counts.get(item.name, 0)}"

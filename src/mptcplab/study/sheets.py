@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from mptcplab.report.html import Fact, FactSheet
 from mptcplab.report.table import Cell, Table, number_columns
 from mptcplab.results import RecordedRun
-from mptcplab.study.judgement import AGREES, CLAIM_CLASSES, VALUE_CLASSES, ClaimVerdict, Class
+from mptcplab.study.judgement import AGREES, CLAIM_CLASSES, VALUE_CLASSES, ClaimVerdict, VerdictClass
 from mptcplab.study.measurement import fits
 from mptcplab.study.notes import (
     NONE,
@@ -227,7 +227,7 @@ class _Line:
     sheet: str
 
 
-def _list(kind: str, classes: Sequence[Class], sections: Sequence[Section]) -> Table:
+def _list(kind: str, classes: Sequence[VerdictClass], sections: Sequence[Section]) -> Table:
     lines = [line for section in sections for line in (_values(section) if kind == _VALUE else _claims(section))]
     names = [item.name for item in classes]
     lines.sort(key=lambda line: names.index(line.group))

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated
 
 from mptcplab import workload
-from mptcplab.fields import Tagged
+from mptcplab.fields import TaggedTable
 from mptcplab.plugins import TaggedModels
 from mptcplab.workload.base import WorkloadBase
 from mptcplab.workload.recorded import RecordedWorkload
@@ -17,7 +17,7 @@ KINDS = TaggedModels(WorkloadBase, workload, "kind", first="flow")
 if TYPE_CHECKING:
     Workload = WorkloadBase
 else:
-    Workload = Annotated[WorkloadBase, Tagged("kind", KINDS)]
+    Workload = Annotated[WorkloadBase, TaggedTable("kind", KINDS)]
 
 
 def workload_of(recorded: RecordedWorkload) -> WorkloadBase:

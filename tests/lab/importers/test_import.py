@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 from tests.lab.bench import Bench
 
-from mptcplab.importers.files import Imported, import_files, import_texts
+from mptcplab.importers.files import ImportedScenario, import_files, import_texts
 from mptcplab.metrics.rows import result_rows
 from mptcplab.scenario.load import load
 
 FOLDER = Path(__file__).parents[2] / "unit" / "imports"
 
 
-def goodput_mbps(bench: Bench, folder: Path, imported: Imported) -> float:
+def goodput_mbps(bench: Bench, folder: Path, imported: ImportedScenario) -> float:
     """Return the goodput of the only workload of an imported scenario."""
     file = folder / "imported.toml"
     file.write_text(imported.text)

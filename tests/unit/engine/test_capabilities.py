@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from mptcplab import api
-from mptcplab.engine.virtual.engine import Virtual
+from mptcplab.engine.virtual.engine import VirtualEngineKind
 from mptcplab.errors import InputError
 from mptcplab.plan.compile import compile_plan
 from mptcplab.plan.model import Plan
 from mptcplab.scenario.load import load
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
-REAL = replace(Virtual.capabilities, virtual_time=False, chooses_kernel=False, features=frozenset())
+REAL = replace(VirtualEngineKind.capabilities, virtual_time=False, chooses_kernel=False, features=frozenset())
 
 
 def _plan(name: str, *overrides: str) -> Plan:
@@ -32,8 +32,10 @@ def test_plans_list_their_effects_on_packets() -> None:
 
 
 def test_the_lab_has_no_limits() -> None:
-    assert not Virtual.capabilities.has_limits
-    Virtual.capabilities.check(_plan("two-paths", "links.link1.discipline=cake"), kernel="6.12", name="virtual")
+    assert not VirtualEngineKind.capabilities.has_limits
+    VirtualEngineKind.capabilities.check(
+        _plan("two-paths", "links.link1.discipline=cake"), kernel="6.12", name="virtual"
+    )
 
 
 def test_an_engine_without_shaping_refuses_shaped_links() -> None:

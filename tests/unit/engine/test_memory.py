@@ -13,7 +13,7 @@ from tests.unit.commanded import output_of
 from mptcplab.campaign import failures
 from mptcplab.engine import memory as engine_memory
 from mptcplab.engine.memory import MemoryBudget, find_memory_missing, labs_at_once, with_limits
-from mptcplab.engine.virtual.engine import Virtual
+from mptcplab.engine.virtual.engine import VirtualEngineKind
 from mptcplab.engine.virtual.machine import LabBoot, _arguments
 from mptcplab.errors import Exit
 from mptcplab.guest import machine as guest_machine
@@ -184,7 +184,7 @@ def test_too_much_for_this_machine(
     refused: bool,
 ) -> None:
     """Before anything runs, with both sizes; a lab of the usual size is left to try."""
-    monkeypatch.setattr(Virtual, "free_memory", lambda _: int(free * GIB))
+    monkeypatch.setattr(VirtualEngineKind, "free_memory", lambda _: int(free * GIB))
     assert list(failures._memory(_experiment(tmp_path, rate=10).runs, "virtual")) == []
     experiment = _experiment(tmp_path)
     lacks = list(failures._memory(experiment.runs, "virtual"))

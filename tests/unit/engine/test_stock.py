@@ -16,7 +16,7 @@ import pytest
 from mptcplab.engine.protocol import engine_kind
 from mptcplab.engine.report import package_folder
 from mptcplab.engine.stock import machine, start
-from mptcplab.engine.stock.engine import Stock, StockEngine
+from mptcplab.engine.stock.engine import StockEngine, StockEngineKind
 from mptcplab.engine.stock.machine import Execution, Hardware, parse_image
 from mptcplab.engine.stock.modules import ModuleTree, depends, modules_of
 from mptcplab.engine.stock.root import archive, base_archive, program_files
@@ -121,7 +121,7 @@ def test_our_own_algorithms_are_refused(tmp_path: Path, override: str, message: 
 
 
 def test_the_name_of_the_engine_can_have_an_image() -> None:
-    assert isinstance(engine_kind("stock:6.1")[1], Stock)
+    assert isinstance(engine_kind("stock:6.1")[1], StockEngineKind)
     assert engine_kind("stock")[0] == "stock"
     for text, message in (("virtual:6.12", "has no kernel image '6.12'"), ("stock:", "''"), ("real", "no engine")):
         with pytest.raises(InputError, match=message):

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from mptcplab.explain.evidence import Endpoint, Evidence, Expected, Host, Route
+from mptcplab.explain.evidence import Endpoint, Evidence, Expectation, Host, Route
 from mptcplab.explain.registry import explain
 
 LOCAL, REMOTE = "198.51.100.1", "203.0.113.7"
@@ -65,7 +65,7 @@ def test_a_signalled_address_may_belong_to_a_router() -> None:
 
 def test_a_run_of_tcp_is_as_expected() -> None:
     counters = {"TcpActiveOpens": 2, "MPTcpExtMPCapableSYNTX": 0, "MPTcpExtMPCapableSYNRX": 0}
-    assert explain(Evidence(hosts=(host(counters=counters),), expected=Expected(mptcp=False))) == []
+    assert explain(Evidence(hosts=(host(counters=counters),), expected=Expectation(mptcp=False))) == []
 
 
 def test_packets_with_the_option_that_are_dropped_do_not_make_the_path_dead() -> None:

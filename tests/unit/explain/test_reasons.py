@@ -15,7 +15,7 @@ from mptcplab.explain.evidence import (
     Connection,
     Endpoint,
     Evidence,
-    Expected,
+    Expectation,
     Host,
     Limits,
     Sample,
@@ -207,7 +207,7 @@ def test_a_limit_counts_only_if_subflows_are_missing() -> None:
     client = _host("client", alone, endpoints=endpoints, limits=Limits(subflows=0, add_addr_accepted=0))
     server = _host("server", SERVER | {"MPJoinSynRx": 0, "MPJoinAckRx": 0})
     assert "limit-of-subflows" in _keys(Evidence(hosts=(client, server), subflows=(_subflow("a"),)))
-    expected = Expected(subflows=1, is_bulk=False)
+    expected = Expectation(subflows=1, is_bulk=False)
     assert _keys(Evidence(hosts=(client, server), subflows=(_subflow("a"),), expected=expected)) == set()
 
 
@@ -241,7 +241,7 @@ def test_the_receiver_that_does_not_read() -> None:
     )
     wait = Wait(connection=1, begin_s=1.0, end_s=2.5)
     evidence = _evidence(CLIENT, SERVER | {"WinProbe": 3}, _subflow("a", *closed), waits=(wait,))
-    expected = replace(evidence, expected=Expected(sender="client", receiver="server", subflows=1, is_bulk=True))
+    expected = replace(evidence, expected=Expectation(sender="client", receiver="server", subflows=1, is_bulk=True))
     assert "receiver-does-not-read" in _keys(expected)
     opened = tuple(replace(sample, snd_wnd=100_000, rwnd_limited_s=0.0) for sample in closed)
     quiet = replace(expected, subflows=(_subflow("a", *opened),))
@@ -280,7 +280,7 @@ def test_several_waits_are_one_finding_with_the_longest() -> None:
     path = NetworkPath(name="a", down=((1.0, 9.0),), silent=True, client="10.0.1.1", server="10.0.2.2")
     other = NetworkPath(name="b", client="10.0.3.1", server="10.0.4.2")
     waits = tuple(Wait(connection=1, begin_s=begin, end_s=begin + length) for begin, length in ((1.0, 0.6), (3.0, 2.0)))
-    (finding,) = explain(Evidence(waits=waits, expected=Expected(paths=(path, other))))
+    (finding,) = explain(Evidence(waits=waits, expected=Expectation(paths=(path, other))))
     assert finding.reason == "silent-path"
     assert "nothing arrived for 2 s from 3 s" in finding.text
     assert "(the longest of 2 times)" in finding.text

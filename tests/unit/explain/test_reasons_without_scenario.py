@@ -16,7 +16,7 @@ from tests.unit.capture_packets import CLIENT as CLIENT_KEY
 from tests.unit.capture_packets import HERE, SERVER, THERE, Pipe, analyse, capable, first_data, join_syn, option, second
 
 from mptcplab.capture.packet import ACK, RST, SYN, Packet
-from mptcplab.explain.evidence import Endpoint, Evidence, Expected, Host, Limits, PathEvent, Sample, Subflow
+from mptcplab.explain.evidence import Endpoint, Evidence, Expectation, Host, Limits, PathEvent, Sample, Subflow
 from mptcplab.explain.evidence import Path as NetworkPath
 from mptcplab.explain.reference import KERNEL
 from mptcplab.explain.registry import explain, reasons
@@ -37,7 +37,7 @@ PATHS = tuple(
     )
     for name, client, server in (("a", "10.0.1.1", "10.0.2.2"), ("b", "10.0.3.1", "10.0.4.2"))
 )
-LOW = Expected(sender="client", mptcp=True, is_bulk=True, paths=PATHS, goodput_bps=9e6, duration_s=10.0, subflows=2)
+LOW = Expectation(sender="client", mptcp=True, is_bulk=True, paths=PATHS, goodput_bps=9e6, duration_s=10.0, subflows=2)
 FULL = replace(LOW, goodput_bps=19e6)
 
 
@@ -85,7 +85,7 @@ _IPV6 = Host(
 )
 _OTHER = Evidence(hosts=(_IPV6, host("server", ACCEPTED, endpoints=())), subflows=(subflow("a"),))
 _ADDRESSED = tuple(replace(end, addresses=(f"10.0.{n}.1",)) for n, end in enumerate(hosts(ALONE, ACCEPTED)))
-_SINGLE = Evidence(hosts=_ADDRESSED, subflows=(subflow("a"),), expected=Expected(subflows=2))
+_SINGLE = Evidence(hosts=_ADDRESSED, subflows=(subflow("a"),), expected=Expectation(subflows=2))
 _BACKUP = Evidence(subflows=(subflow("a", *make_samples(9e6)), subflow("b", *make_samples(0), is_backup=True)))
 _RESET = PathEvent(kind="sf_closed", local="10.0.3.1:1", remote="10.0.2.2:5001", reset_reason=3)
 _STUCK = subflow("b", *(replace(sample, unacked=10, backoff=3) for sample in make_samples(0)))
@@ -107,7 +107,7 @@ MADE: dict[str, tuple[Evidence, Evidence]] = {
         _NEAR,
         replace(_NEAR, subflows=(subflow("a", Sample(time_s=1.0, state="established", min_rtt_s=0.021)),)),
     ),
-    "kernel-tls": (_TLS, replace(_TLS, expected=Expected(mptcp=False))),
+    "kernel-tls": (_TLS, replace(_TLS, expected=Expectation(mptcp=False))),
     "fast-open": (
         Evidence(hosts=hosts(FELL_BACK, {}, {"TcpExtTCPFastOpenActive": 1})),
         Evidence(hosts=hosts(ALONE, ACCEPTED, {"TcpExtTCPFastOpenActive": 1})),
@@ -124,8 +124,8 @@ MADE: dict[str, tuple[Evidence, Evidence]] = {
         _OTHER,
         replace(_OTHER, subflows=(replace(subflow("a"), local="[2001:db8::1]:40000"),)),
     ),
-    "single-address": (_SINGLE, replace(_SINGLE, expected=Expected(subflows=1))),
-    "marked-as-backup": (_BACKUP, replace(_BACKUP, expected=Expected(paths=(replace(PATHS[1], is_backup=True),)))),
+    "single-address": (_SINGLE, replace(_SINGLE, expected=Expectation(subflows=1))),
+    "marked-as-backup": (_BACKUP, replace(_BACKUP, expected=Expectation(paths=(replace(PATHS[1], is_backup=True),)))),
     "subflow-reset": (
         Evidence(hosts=(Host(name="client", events=(_RESET,)),)),
         Evidence(hosts=(Host(name="client", events=(replace(_RESET, reset_reason=None),)),)),

@@ -13,7 +13,7 @@ import pytest
 from tests.unit.made_results import make_results
 
 from mptcplab.errors import InputError
-from mptcplab.figure import Drawn, build_figure
+from mptcplab.figure import FigureSpec, build_figure
 from mptcplab.figure.axis import ChosenScale, axis_of
 from mptcplab.figure.choice import FigureChoice
 from mptcplab.figure.lines import Figure, FigureSeries, check_scales
@@ -39,7 +39,7 @@ def _results(tmp_path: Path, *sizes: str) -> Results:
     return open_results(tmp_path / "made")
 
 
-def _axis_of(made: Drawn) -> tuple[str, list[float], list[tuple[str, Any]]]:
+def _axis_of(made: FigureSpec) -> tuple[str, list[float], list[tuple[str, Any]]]:
     """Return the label of the horizontal axis, where the points of the first line stand, and names with their boxes."""
     with made.sheet.open_drawing(made.draw) as drawing:
         drawing.draw_without_rendering()

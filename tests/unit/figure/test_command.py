@@ -16,7 +16,7 @@ from tests.unit.made_results import TWO_LINES, make_results
 from mptcplab.cli.commands.results import figure
 from mptcplab.cli.main import main
 from mptcplab.errors import InputError
-from mptcplab.figure import Drawn, build_figure
+from mptcplab.figure import FigureSpec, build_figure
 from mptcplab.figure.canvas import open_pyplot
 from mptcplab.figure.choice import FigureChoice
 from mptcplab.figure.time_chart import PANELS
@@ -36,7 +36,7 @@ sweep."transport.congestion_control" = ["cubic", "reno", "bbr", "westwood", "ill
 MANY = TWO_LINES.replace('"10 ms", "30 ms", "100 ms"', ", ".join(f'"{one} ms"' for one in range(1, 33)))
 
 
-def _make(tmp_path: Path, text: str, **choice: Any) -> Drawn:
+def _make(tmp_path: Path, text: str, **choice: Any) -> FigureSpec:
     make_results(tmp_path / "made", text)
     return build_figure(open_results(tmp_path / "made"), FigureChoice(**choice))
 

@@ -13,7 +13,7 @@ from tests.unit.commanded import output_of
 from tests.unit.made_results import TWO_LINES, make_results
 
 from mptcplab.errors import InputError
-from mptcplab.figure import Drawn, FigureChoice, build_figure, build_table_figure, read_table
+from mptcplab.figure import FigureChoice, FigureSpec, build_figure, build_table_figure, read_table
 from mptcplab.figure.canvas import open_pyplot
 from mptcplab.figure.table import PointTable, table_of
 from mptcplab.report.result_table import long_csv, wide_csv
@@ -45,11 +45,11 @@ def _table(tmp_path: Path, text: str, **choice: Any) -> PointTable:
     return table_of(_read(tmp_path, text), FigureChoice(**choice))
 
 
-def _draw(tmp_path: Path, text: str, **choice: Any) -> Drawn:
+def _draw(tmp_path: Path, text: str, **choice: Any) -> FigureSpec:
     return build_table_figure(_read(tmp_path, text), FigureChoice(**choice))
 
 
-def _svg(tmp_path: Path, made: Drawn) -> str:
+def _svg(tmp_path: Path, made: FigureSpec) -> str:
     made.write(tmp_path / "made.svg")
     return (tmp_path / "made.svg").read_text()
 
@@ -258,7 +258,7 @@ def test_models_and_a_level_are_in_the_legend_and_the_note(tmp_path: Path, kind:
     assert "only control reno" in plain.note
 
 
-def _ends(made: Drawn) -> tuple[float, float]:
+def _ends(made: FigureSpec) -> tuple[float, float]:
     """Return the ends of the axis with the values."""
     with open_pyplot() as plt:
         drawing = plt.figure(figsize=(6, 4))

@@ -10,7 +10,7 @@ import pytest
 from tests.unit.made_results import TWO_LINES, make_results
 
 from mptcplab.errors import InputError
-from mptcplab.figure import Drawn, build_figure
+from mptcplab.figure import FigureSpec, build_figure
 from mptcplab.figure.choice import FigureChoice
 from mptcplab.results import Results, open_results
 
@@ -24,7 +24,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
     return open_results(folder)
 
 
-def _bars(made: Drawn) -> tuple[dict[str, list[float]], Any]:
+def _bars(made: FigureSpec) -> tuple[dict[str, list[float]], Any]:
     """Return the heights of the bars by the names of their series, and the axes, which are closed."""
     with made.sheet.open_drawing(made.draw) as drawing:
         axes = drawing.axes[0]

@@ -14,7 +14,7 @@ from tests.unit.commanded import output_of
 from tests.unit.made_results import make_results
 
 from mptcplab.errors import InputError
-from mptcplab.figure import Drawn, build_figure
+from mptcplab.figure import FigureSpec, build_figure
 from mptcplab.figure.choice import FigureChoice
 from mptcplab.figure.paper import Length
 from mptcplab.results import Results, open_results
@@ -71,7 +71,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
     return open_results(folder)
 
 
-def _texts(made: Drawn) -> tuple[tuple[float, float], list[tuple[str, Any, Any]], list[Any]]:
+def _texts(made: FigureSpec) -> tuple[tuple[float, float], list[tuple[str, Any, Any]], list[Any]]:
     """Return the size in inches; level texts with their sizes and boxes in inches; and the boxes of the plots."""
     from matplotlib.text import Text  # late, as all of matplotlib
 
@@ -246,6 +246,6 @@ def test_a_label_of_the_metric_is_on_the_axis_of_a_distribution(
         ), name
 
 
-def _x_label(made: Drawn) -> str:
+def _x_label(made: FigureSpec) -> str:
     with made.sheet.open_drawing(made.draw) as drawing:
         return str(drawing.axes[0].get_xlabel())

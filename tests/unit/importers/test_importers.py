@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from mptcplab.cli.main import commands
 from mptcplab.errors import InputError
-from mptcplab.importers.files import Imported, import_files, import_texts
+from mptcplab.importers.files import ImportedScenario, import_files, import_texts
 from mptcplab.plan.compile import compile_plan
 from mptcplab.plan.script import script
 from mptcplab.scenario.load import load
@@ -29,7 +29,7 @@ ip -n b addr add 192.0.2.2/24 dev veth0
 """
 
 
-def imported(*names: str) -> tuple[dict[str, Any], Imported]:
+def imported(*names: str) -> tuple[dict[str, Any], ImportedScenario]:
     """Return the tables of an imported scenario, and what was said about it."""
     result = import_files([FOLDER / name for name in names])
     return tomllib.loads(result.text), result

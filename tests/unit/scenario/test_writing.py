@@ -7,19 +7,22 @@ import tomllib
 
 import pytest
 
-from mptcplab.scenario.writing import Commented, format_value, uncomment, write_scenario
+from mptcplab.scenario.writing import CommentedValue, format_value, uncomment, write_scenario
 
 TABLES = {
     "title": "A twin",
     "topology": {"preset": "disjoint-paths"},
     "links": {
-        "link1": Commented(
-            {"delay": Commented("10 ms", "half of the lowest RTT"), "forward": {"rate": "5 Mbit/s"}}, "the LTE line"
+        "link1": CommentedValue(
+            {"delay": CommentedValue("10 ms", "half of the lowest RTT"), "forward": {"rate": "5 Mbit/s"}},
+            "the LTE line",
         ),
         "a b": {},
     },
     "hosts": {"client": {"endpoints": [{"link": "link1", "flags": ["subflow", "backup"]}]}},
-    "events": Commented([{"at": "1 s", "type": "down"}, Commented({"at": "2 s", "type": "up"}, "again")], "an outage"),
+    "events": CommentedValue(
+        [{"at": "1 s", "type": "down"}, CommentedValue({"at": "2 s", "type": "up"}, "again")], "an outage"
+    ),
 }
 
 
@@ -36,7 +39,7 @@ def test_comments_stand_behind_values_and_above_tables() -> None:
 
 
 def test_a_long_comment_is_wrapped_above_its_value() -> None:
-    text = write_scenario({"title": Commented("x", "word " * 60)})
+    text = write_scenario({"title": CommentedValue("x", "word " * 60)})
     lines = text.splitlines()
     assert lines[-1] == 'title = "x"'
     assert len(lines) >= 4
@@ -49,7 +52,7 @@ def test_values_are_read_again(value: object) -> None:
 
 
 def test_control_characters_of_strangers_stay_in_the_comment() -> None:
-    text = write_scenario({"title": Commented("x", "name\r[links]\x1b")}, heading="a\rb")
+    text = write_scenario({"title": CommentedValue("x", "name\r[links]\x1b")}, heading="a\rb")
     assert tomllib.loads(text) == {"title": "x"}
 
 

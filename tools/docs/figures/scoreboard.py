@@ -19,7 +19,7 @@ from mptcplab.study.beds import FILE
 from mptcplab.study.cloud import CLOUD
 from mptcplab.study.figures import points_of, save_agreement
 from mptcplab.study.inventory import SourceTable, Statement, read
-from mptcplab.study.judgement import CLAIM_CLASSES, FAILS, FITTED, OPEN, VALUE_CLASSES, Class
+from mptcplab.study.judgement import CLAIM_CLASSES, FAILS, FITTED, OPEN, VALUE_CLASSES, VerdictClass
 from mptcplab.study.library import study_names
 from mptcplab.study.measurement import REFERENCE
 from mptcplab.study.notes import (
@@ -85,7 +85,7 @@ def claims(folder: str = "") -> str:
 def _counts_table(
     noun: str,
     counts: Mapping[str, Counter[str]],
-    classes: Sequence[Class],
+    classes: Sequence[VerdictClass],
     folder: str,
     fitted: tuple[str, Mapping[str, int]],
 ) -> str:

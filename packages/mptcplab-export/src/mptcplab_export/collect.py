@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from mptcplab.configuration import NftTable, Route, Rule
 from mptcplab.errors import InputError
-from mptcplab.gateway.base import PASSWORD, SIDES, GatewayBase, GatewayContext, Prepared, Side
+from mptcplab.gateway.base import PASSWORD, SIDES, GatewayBase, GatewayContext, PreparedCall, Side
 from mptcplab.guest.nodes import PATH_MANAGER
 from mptcplab.network.frames import MTU
 from mptcplab.node import mptcp
@@ -49,7 +49,7 @@ def gateway_tables(network: Network, node: str) -> Iterator[NftTable]:
 def gateway_services(network: Network, node: str, *, folder: str, password: str | None) -> Iterator[Service]:
     """Yield the programs, with their files in ``folder`` and with ``password`` in the place of the lab's."""
     for gateway, context, side in _gateway_sides(network, node, folder=folder):
-        prepared = Prepared.from_call(gateway.call_of(context, side))
+        prepared = PreparedCall.from_call(gateway.call_of(context, side))
 
         def secret(text: str) -> str:
             return text if password is None else text.replace(PASSWORD, password)

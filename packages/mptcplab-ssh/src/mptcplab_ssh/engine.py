@@ -270,7 +270,7 @@ def _flow_of(fitted: Fitted) -> dict[str, bytes]:
     return {"flow": static_flow_program().read_bytes()}
 
 
-class Ssh:
+class SshEngineKind:
     """The kind of engine that uses the machines of an inventory: ``ssh:FILE``."""
 
     capabilities = Capabilities(
@@ -288,7 +288,7 @@ class Ssh:
 
     def with_images(self, image: str) -> EngineKind:
         """See :class:`mptcplab.engine.protocol.WithImages`: the inventory. :raises InputError: if it is not one."""
-        return Ssh(Path(image).expanduser())
+        return SshEngineKind(Path(image).expanduser())
 
     def prepare(self, version: str, tools: Mapping[str, Path], *, stall_seconds: float) -> SshEngine:
         """See :class:`mptcplab.engine.protocol.EngineKind`. ``version`` is of lab kernels, and real time does not

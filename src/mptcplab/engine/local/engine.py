@@ -247,7 +247,7 @@ def _config() -> str:
         return ""
 
 
-class Local:
+class LocalEngineKind:
     """The kind of engine that uses this machine's kernel."""
 
     capabilities = Capabilities(

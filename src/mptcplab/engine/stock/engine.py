@@ -132,7 +132,7 @@ def _machine_digest(emulator: Path, hardware: Hardware) -> str:
     return f"{fingerprint(emulator)} {digest} {' '.join((*hardware.command, *hardware.options))}"
 
 
-class Stock:
+class StockEngineKind:
     """The kind of engine that runs stock kernels in QEMU."""
 
     def __init__(self, image: str = "", hardware: Hardware = ONE_CPU) -> None:
@@ -156,9 +156,9 @@ class Stock:
             on_clusters=self._hardware == ONE_CPU,
         )
 
-    def with_images(self, image: str) -> Stock:
+    def with_images(self, image: str) -> StockEngineKind:
         """See :class:`mptcplab.engine.protocol.WithImages`. After the image, the text can describe the machine."""
-        return Stock(*parse_image(image))
+        return StockEngineKind(*parse_image(image))
 
     def prepare(self, version: str, tools: Mapping[str, Path], *, stall_seconds: float) -> StockEngine:
         """See :class:`mptcplab.engine.protocol.EngineKind`. ``version`` is of lab kernels, and so not used."""

@@ -83,7 +83,7 @@ def _write_plan(plan: Plan, programs: Mapping[str, Path], folder: Path) -> None:
     (folder / "plan.json").write_text(format_json(work, levels=3))
 
 
-class Virtual:
+class VirtualEngineKind:
     """The kind of engine that runs the lab kernel in virtual time."""
 
     capabilities = Capabilities(
