@@ -149,13 +149,13 @@ def main() -> None:
     rows = measure(
         chosen, arguments.before / "src", arguments.repeats, lambda text: print(text, file=sys.stderr, flush=True)
     )
-    found = {
+    document = {
         "machine": machines.present(),
         "load": [round(average, 1) for average in (load, os.getloadavg()[0])],
         "rows": [asdict(row) for row in rows],
     }
     if arguments.write:
-        FILE.write_text(json.dumps(found, indent=1) + "\n")
+        FILE.write_text(json.dumps(document, indent=1) + "\n")
     print(table(rows))
 
 

@@ -112,16 +112,16 @@ def main() -> None:
         parser.error("--write: the shortest form measures nothing; leave --smoke out")
     if shutil.which(profile.PERF) is None:
         parser.error(f"{profile.PERF} is not installed: sudo apt-get install linux-perf")
-    found: dict[str, Any] = {"curves": {}}
+    document: dict[str, Any] = {"curves": {}}
     if arguments.write and FILE.exists():
-        found = json.loads(FILE.read_text())
-    found["machine"] = machines.present()
+        document = json.loads(FILE.read_text())
+    document["machine"] = machines.present()
     extent = SMOKE if arguments.smoke else FULL
     for name in arguments.only or curves.AXES:
         points = measure(name, arguments.before / "src", arguments.repeats, _report, extent)
-        found["curves"][name] = [asdict(point) for point in points]
+        document["curves"][name] = [asdict(point) for point in points]
         if arguments.write:
-            FILE.write_text(json.dumps(found, indent=1) + "\n")
+            FILE.write_text(json.dumps(document, indent=1) + "\n")
 
 
 def _report(text: str) -> None:

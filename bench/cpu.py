@@ -112,12 +112,12 @@ def _samples(cipher: str) -> tuple[LoadSample, ...]:
             report=lambda _: None,
             started=lambda side, running: _limit(running, group) if side.name == "entry" else None,
         )
-    (entry,) = (one for one in calibrations if one.side == "entry")
+    (entry,) = (calibration for calibration in calibrations if calibration.side == "entry")
     return entry.samples
 
 
 def _median(samples: Sequence[LoadSample]) -> LoadSample:
-    values = ([getattr(one, name) for one in samples] for name in ("cpu_ns", "calls", "bytes"))
+    values = ([getattr(sample, name) for sample in samples] for name in ("cpu_ns", "calls", "bytes"))
     return LoadSample(samples[0].load, *map(statistics.median, values))
 
 
@@ -200,7 +200,7 @@ def _lab(cipher: str, options: Sequence[str], seconds: float, costs: Costs) -> f
     workload = workload_of(_SCENARIO.format(kernel=_KERNEL, cpu=cpu))
     hosts = {"entry_host": "10.0.1.2", "exit_host": "10.0.2.2", "server_host": "10.0.3.2"}
     exit_, entry = shadowsocks_libev_sides(cipher, **hosts)
-    servers = [Program(one.name, one.name, "server", one.argv) for one in (flow_server(), exit_, entry)]
+    servers = [Program(program.name, program.name, "server", program.argv) for program in (flow_server(), exit_, entry)]
     client = _client(options, seconds, entry, hosts["entry_host"])
     deadline_ns = round(1e9 * (seconds + 600))
     programs = (

@@ -68,13 +68,13 @@ def measure(program: str, cipher: str, size: str) -> Row:
     def work() -> dict[str, float]:
         with tempfile.TemporaryDirectory(prefix="mptcplab-bench-") as folder:
             outcome = engine.execute(plan, seed=1, folder=Path(folder), cpu=lab.cpu())
-        client = next(one for one in outcome.programs if one["name"] == "fetch.client")
+        client = next(program for program in outcome.programs if program["name"] == "fetch.client")
         memory = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
         return {"seconds": (client["end_ns"] - client["start_ns"]) / 1e9, "memory_mib": memory / _KIB}
 
-    found, usage = measured(work)
-    goodput = 8 * float(Size.parse(size)) / found["seconds"] / 1e6
-    return Row(program, cipher, size, goodput, usage.wall, usage.cpu, found["memory_mib"])
+    document, usage = measured(work)
+    goodput = 8 * float(Size.parse(size)) / document["seconds"] / 1e6
+    return Row(program, cipher, size, goodput, usage.wall, usage.cpu, document["memory_mib"])
 
 
 def table(file: Path = FILE) -> str:

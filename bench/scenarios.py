@@ -53,7 +53,7 @@ def table_4_1(kind: str, duration: str) -> str:
     """
     (table,) = select("subramani2018/4.1")
     file = table.scenario.resolve()
-    (mptcp, *_) = [one.settings for one in load(file).points if one.settings["transport.protocol"] == "mptcp"]
+    (mptcp, *_) = [point.settings for point in load(file).points if point.settings["transport.protocol"] == "mptcp"]
     along = {table.table.along: duration}
     zipped = {key: value for key, value in mptcp.items() if key not in along}
     return f"""

@@ -54,7 +54,7 @@ def measure(engine: str, control: str, seed: int, folder: Path) -> Row:
     runs = load(_SCENARIO, overrides=overrides, seed=seed, repeats=1).runs
     (done,) = api.execute_runs(runs, folder, jobs=1, engine=engine)
     assert done.result is not None
-    mbps = {one.workload: one.metrics["goodput_mbps"] for one in done.result.measured}
+    mbps = {measurement.workload: measurement.metrics["goodput_mbps"] for measurement in done.result.measured}
     return Row(engine, done.result.kernel, control, seed, mbps["mptcp"], mbps["tcp"])
 
 
@@ -78,20 +78,20 @@ def joined(old: Sequence[Row], new: Sequence[Row]) -> list[Row]:
 def table(file: Path = FILE) -> str:
     """Return the table of docs/ebpf.md, from what ``--write`` wrote."""
     rows = read(file)
-    found = ratios(rows)
+    intervals = ratios(rows)
     lines = [
         f"| kernel | {' | '.join(CONTROLS.values())} | n |",
         f"|{' --- |' * (len(CONTROLS) + 2)}",
     ]
     for engine in ENGINES:
-        of_engine = [found[engine, control] for control in CONTROLS if (engine, control) in found]
+        of_engine = [intervals[engine, control] for control in CONTROLS if (engine, control) in intervals]
         if not of_engine:
             continue
         release = next(row.release for row in rows if row.engine == engine)
         name = f"lab kernel {release}" if engine == "virtual" else f"Debian's {release}"
         counts = sorted({interval.n for interval in of_engine})
         span = " to ".join(map(str, dict.fromkeys((counts[0], counts[-1]))))
-        cells = (interval_text(found[engine, one]) if (engine, one) in found else "" for one in CONTROLS)
+        cells = (interval_text(intervals[engine, name]) if (engine, name) in intervals else "" for name in CONTROLS)
         lines.append(f"| {name} | {' | '.join(cells)} | {span} |")
     return "\n".join(lines) + "\n"
 

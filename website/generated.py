@@ -41,9 +41,9 @@ def _walk(command: click.Command, name: str) -> Iterator[tuple[str, click.Comman
     if isinstance(command, click.Group):
         context = click.Context(command, info_name=name)
         for child in command.list_commands(context):
-            found = command.get_command(context, child)
-            if found is not None:
-                yield from _walk(found, f"{name} {child}")
+            subcommand = command.get_command(context, child)
+            if subcommand is not None:
+                yield from _walk(subcommand, f"{name} {child}")
 
 
 def write_api() -> str:

@@ -91,14 +91,14 @@ def in_user_space(library: CDLL, control: str, trace: Sequence[Event]) -> Iterat
         if event.kind is Kind.START:
             made = world.subflow(control, event.acked, rtt_us=event.rtt_us, start=True)
             subflows[event.socket] = made
-        one = subflows[event.socket]
+        subflow = subflows[event.socket]
         if event.kind is Kind.ACK:
-            one.ack(event.acked, event.rtt_us)
+            subflow.ack(event.acked, event.rtt_us)
         elif event.kind not in (Kind.START, Kind.CLOSE):
-            getattr(one, event.kind.name.lower())()
-        yield State(one.window, one.ssthresh, one.exact - (one.window << 48))
+            getattr(subflow, event.kind.name.lower())()
+        yield State(subflow.window, subflow.ssthresh, subflow.exact - (subflow.window << 48))
         if event.kind is Kind.CLOSE:
-            one.close()
+            subflow.close()
 
 
 def in_ebpf(control: str, trace: Sequence[Event], folder: Path) -> list[State]:

@@ -81,9 +81,9 @@ class LabOutput:
 
     def qdisc(self, node: str, device: str, kind: str) -> dict[str, Any]:
         """The counters of one queueing discipline, as ``tc -s -j`` gives them."""
-        found = [row for row in self.counter(node, "tc.json") if row["dev"] == device and row["kind"] == kind]
-        assert len(found) == 1, f"{len(found)} disciplines {kind} at {device} of {node}"
-        return dict(found[0])
+        rows = [row for row in self.counter(node, "tc.json") if row["dev"] == device and row["kind"] == kind]
+        assert len(rows) == 1, f"{len(rows)} disciplines {kind} at {device} of {node}"
+        return dict(rows[0])
 
 
 class Bench:
@@ -133,11 +133,11 @@ class Bench:
 
     def _recordings(self, runs: Sequence[Run], out: str | None) -> list[Recording]:
         done = self.lab(out or str(self.shared)).execute(runs, jobs=1, progress=lambda _: None)
-        for one in done:
-            if one.error is not None:
-                raise one.error
+        for completed in done:
+            if completed.error is not None:
+                raise completed.error
         # A run that another worker was making has come last.
-        folders = {id(one.run): one.folder for one in done}
+        folders = {id(completed.run): completed.folder for completed in done}
         places = [place for run in runs if (place := folders[id(run)]) is not None]
         if out is not None:
             return [Recording(place) for place in places]
@@ -269,9 +269,9 @@ def ping_ms(text: str) -> list[float]:
 
 def ping_extremes(text: str) -> tuple[float, float]:
     """The least and the largest round-trip time, which ``ping`` prints to 1 us, in ms."""
-    found = re.search(r"= ([0-9.]+)/[0-9.]+/([0-9.]+)/", text)
-    assert found is not None, text
-    return float(found[1]), float(found[2])
+    match = re.search(r"= ([0-9.]+)/[0-9.]+/([0-9.]+)/", text)
+    assert match is not None, text
+    return float(match[1]), float(match[2])
 
 
 def ping_sequence(text: str) -> list[int]:
@@ -315,8 +315,8 @@ def lab_processes(folder: Path) -> dict[int, str]:
                 inside.add(pid)
         except OSError:
             continue
-    found = inside | {pid for leader in inside for pid in sessions.get(leader, [])}
-    return {pid: _name(pid) for pid in sorted(found) if _name(pid)}
+    pids = inside | {pid for leader in inside for pid in sessions.get(leader, [])}
+    return {pid: _name(pid) for pid in sorted(pids) if _name(pid)}
 
 
 def alive(pids: Sequence[int]) -> dict[int, str]:

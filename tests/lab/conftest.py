@@ -59,8 +59,8 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A results folder of all workers and of later sessions: a run that several tests look at is executed once."""
     if kept.keeps():
         return kept.kept_folder()
-    own = tmp_path_factory.getbasetemp()
-    return (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "shared"
+    base = tmp_path_factory.getbasetemp()
+    return (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "shared"
 
 
 @pytest.fixture

@@ -18,10 +18,10 @@ from .bench import Bench
 def reusing(bench: Bench, experiments: Iterable[Experiment], folder: Path) -> Iterator[None]:
     """Let commands in ``folder`` find the runs of their experiments; what is missing they make, and it is kept."""
     with ExitStack() as stack:
-        for one in experiments:
-            options = dict(one.options)
+        for experiment in experiments:
+            options = dict(experiment.options)
             seed, repeats = (int(options[name]) if name in options else None for name in ("--seed", "--repeats"))
-            overrides = [value for name, value in one.options if name == "--set"]
-            runs = load(folder / one.file, overrides=overrides, seed=seed, repeats=repeats).runs
-            stack.enter_context(bench.reusing(runs, folder / one.out))
+            overrides = [value for name, value in experiment.options if name == "--set"]
+            runs = load(folder / experiment.file, overrides=overrides, seed=seed, repeats=repeats).runs
+            stack.enter_context(bench.reusing(runs, folder / experiment.out))
         yield

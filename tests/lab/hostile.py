@@ -132,5 +132,5 @@ class Command:
 
 def labs(out: Path) -> list[int]:
     """Lab kernels whose programs run."""
-    found = [pid for pid, name in lab_processes(out).items() if name == "linux"]
-    return found if list(out.glob(".work/tmp/*/run/out/bulk.client.out")) else []
+    pids = [pid for pid, name in lab_processes(out).items() if name == "linux"]
+    return pids if list(out.glob(".work/tmp/*/run/out/bulk.client.out")) else []

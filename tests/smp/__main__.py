@@ -70,13 +70,13 @@ def main() -> int:
         try:
             report = machine.run()
         finally:
-            found = complaints_in((out / CONSOLE).read_text(errors="replace"))
-            left = unknown(found, {} if arguments.plain else known_complaints())
+            complaints = complaints_in((out / CONSOLE).read_text(errors="replace"))
+            left = unknown(complaints, {} if arguments.plain else known_complaints())
             (out / "complaints.txt").write_text("\n\n".join(complaint.text for complaint in left))
             for title, count in Counter(complaint.title for complaint in left).items():
                 print(f"{count} times: {title}")
     _print(report)
-    known = len(found) - len(left)
+    known = len(complaints) - len(left)
     print(f"{known} known complaints of mainline's own, {len(left)} other complaints")
     if arguments.record:
         options = {"variant": arguments.variant, "is_plain": arguments.plain, "seed": arguments.seed}

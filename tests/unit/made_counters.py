@@ -23,8 +23,8 @@ def write_counters(folder: Path, manifest: Mapping[str, Any], counts: Counts | N
         (place / "link.json").write_text(json.dumps(_ports(manifest, node["name"], counts)))
         if "transport" in node:
             described = [
-                {"address": one["address"], "id": number, **dict.fromkeys(one["flags"], True)}
-                for number, one in enumerate(node["endpoints"], start=1)
+                {"address": endpoint["address"], "id": number, **dict.fromkeys(endpoint["flags"], True)}
+                for number, endpoint in enumerate(node["endpoints"], start=1)
             ]
             (place / "mptcp-endpoint.json").write_text(json.dumps(described))
             (place / "mptcp-limits.json").write_text("add_addr_accepted 8 subflows 8 ")
@@ -34,26 +34,28 @@ def write_counters(folder: Path, manifest: Mapping[str, Any], counts: Counts | N
 
 
 def _disciplines(manifest: Mapping[str, Any], node: str, counts: Counts) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = []
+    disciplines: list[dict[str, Any]] = []
     for link in manifest["links"]:
         for side in ("forward", "backward"):
             if (link[side]["shaped_at"] or [None])[0] == node:
                 count = {**NOTHING, **counts.get((link["name"], side), {})}
                 below = {**count, "drops": count.pop("below", 0), **count.pop("leaf", {})}
                 device = link[side]["shaped_at"][1]
-                found.append({"kind": "netem", "handle": "1:", "dev": device, "root": True, **count})
-                found.append({"kind": "tbf", "handle": "2:", "dev": device, "parent": "1:1", **below})
-                found.append({"kind": "clsact", "handle": "ffff:", "dev": device, "parent": "ffff:fff1", **NOTHING})
-    return found
+                disciplines.append({"kind": "netem", "handle": "1:", "dev": device, "root": True, **count})
+                disciplines.append({"kind": "tbf", "handle": "2:", "dev": device, "parent": "1:1", **below})
+                disciplines.append(
+                    {"kind": "clsact", "handle": "ffff:", "dev": device, "parent": "ffff:fff1", **NOTHING}
+                )
+    return disciplines
 
 
 def _ports(manifest: Mapping[str, Any], node: str, counts: Counts) -> list[dict[str, Any]]:
     """What arrived at each port of a node, of directions that nothing shapes."""
-    found = []
+    ports = []
     for link in manifest["links"]:
         if node in link["between"]:
             side = "backward" if link["between"][0] == node else "forward"
             count = {**NOTHING, **counts.get((link["name"], side), {})}
             received = {key: count[key] for key in ("packets", "bytes")}
-            found.append({"ifname": link["name"], "stats64": {"rx": received, "tx": {}}})
-    return found
+            ports.append({"ifname": link["name"], "stats64": {"rx": received, "tx": {}}})
+    return ports

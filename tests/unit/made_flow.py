@@ -60,9 +60,9 @@ class Made:
         for node in ("client", "server"):
             text = self._output(node)
             (self.folder / "out" / f"bulk.{node}.out").write_text(text)
-            found = samples.parse_flow_output(text, node=node, program=f"bulk.{node}", zero_ns=0)
-            rows += found[0]
-            connections += found[1]
+            output = samples.parse_flow_output(text, node=node, program=f"bulk.{node}", zero_ns=0)
+            rows += output[0]
+            connections += output[1]
             counters = self.folder / "counters" / node
             counters.mkdir(parents=True)
             kernel = self.counted if node == "server" else {}

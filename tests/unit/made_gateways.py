@@ -77,7 +77,7 @@ def plan_of(made: Scenario) -> Plan:
 
 
 def program_of(plan: Plan, side: str, name: str = "bond") -> Program:
-    return next(one for one in plan.programs if one.name == f"gateway.{side}-{name}")
+    return next(program for program in plan.programs if program.name == f"gateway.{side}-{name}")
 
 
 def line_of(program: Program) -> str:
@@ -91,5 +91,5 @@ def settings_of(program: Program) -> dict[str, Any]:
     words = shlex.split(line)
     assert words[:2] == ["printf", "%s\\n"]
     assert line.count(f" -c {words[4]}") == 1, "it reads the file that was written"
-    found: dict[str, Any] = json.loads(words[2])
-    return found
+    settings: dict[str, Any] = json.loads(words[2])
+    return settings

@@ -107,9 +107,9 @@ def write_run(folder: Path, run: Run, steps: int = STEPS) -> Recording:
             text = "".join(json.dumps(event) + "\n" for event in _events(run, name, side, network, steps))
             node = scenario.workloads[name].sender if side == "client" else scenario.workloads[name].receiver
             (place / "out" / f"{name}.{side}.out").write_text(text)
-            found = samples.parse_flow_output(text, node=node, program=f"{name}.{side}", zero_ns=0)
-            rows += found[0]
-            connections += found[1]
+            output = samples.parse_flow_output(text, node=node, program=f"{name}.{side}", zero_ns=0)
+            rows += output[0]
+            connections += output[1]
     samples.write(rows, place / "subflows.parquet")
     samples.write(connections, place / "connections.parquet")
     for node in scenario.transports:
@@ -138,7 +138,7 @@ def _counts(manifest: dict[str, Any]) -> Counts:
 
 
 def _is_mptcp(run: Run) -> bool:
-    return any(one.protocol == "mptcp" for one in run.point.scenario.transports.values())
+    return any(transport.protocol == "mptcp" for transport in run.point.scenario.transports.values())
 
 
 def _manifest(run: Run, identity: str, network: Network) -> dict[str, Any]:

@@ -141,7 +141,7 @@ def ended(out: Path, *arguments: str, status: Exit = Exit.DONE) -> click.testing
 
 def scoreboard(out: Path, name: str = "scoreboard") -> dict[str, dict[str, Any]]:
     document = json.loads((out / f"{name}.json").read_text())
-    return {f"{one['study']}/{one['table']}": one for one in document["tables"]}
+    return {f"{table['study']}/{table['table']}": table for table in document["tables"]}
 
 
 def second_fails(run: Run) -> LabError | None:
@@ -157,8 +157,8 @@ def measure_table(folder: Path, name: str, *, repeats: int, quick: bool = False,
     recordings = [write_run(folder, run) for run in runs]
     judged = judge(selected, index_rows(selected, result_rows(recordings)), changes)
     known = [
-        {"run": one.folder.name, "seed": run.seed, "settings": run.point.settings}
-        for one, run in zip(recordings, runs, strict=True)
+        {"run": recording.folder.name, "seed": run.seed, "settings": run.point.settings}
+        for recording, run in zip(recordings, runs, strict=True)
     ]
     document = study_document(judged, quick=quick) | {"runs": known, "failed": [], "form": digest(selected)} | more
     write_json(document, folder / f"{file_stem(f'table-{selected.number}', quick=quick)}.json")

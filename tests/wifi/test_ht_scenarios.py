@@ -51,7 +51,7 @@ def test_two_uploads_share_what_aggregates_give(bench: Bench, channel: int) -> N
     total = sum(goodputs(recording).values())
     assert 0.75 * DATAGRAMS_MBPS < total < DATAGRAMS_MBPS
     counters = counters_of(recording)
-    lengths = {name: one["aggregated_mpdus"] / max(1, one["aggregates"]) for name, one in counters.items()}
+    lengths = {name: counter["aggregated_mpdus"] / max(1, counter["aggregates"]) for name, counter in counters.items()}
     print(total, lengths)
     # Of 20 frames of data from the stations; acknowledgements of TCP are short, and up to 64 fit.
     assert min(lengths.values()) > 10
@@ -59,8 +59,12 @@ def test_two_uploads_share_what_aggregates_give(bench: Bench, channel: int) -> N
 
 def test_rates_are_recorded_with_their_mcs(bench: Bench) -> None:
     (recording,) = bench.record(near(), HT, out="results-long")
-    samples = [one for one in radio_samples(recording) if one.node == "ap" and one.time_ns > 10**9]
-    rates = Counter((one.rx_kbps, one.rx_mcs, one.rx_short_guard) for one in samples)
+    samples = [
+        radio_sample
+        for radio_sample in radio_samples(recording)
+        if radio_sample.node == "ap" and radio_sample.time_ns > 10**9
+    ]
+    rates = Counter((sample.rx_kbps, sample.rx_mcs, sample.rx_short_guard) for sample in samples)
     print(rates)
     assert rates.most_common(1)[0][0] == (65000, 7, False)
     assert {(kbps, mcs) for kbps, mcs, _ in rates if mcs is not None} <= {
@@ -76,11 +80,11 @@ def test_rates_are_recorded_with_their_mcs(bench: Bench) -> None:
 def test_the_short_guard_interval_is_used_where_it_is_allowed(bench: Bench) -> None:
     for name, settings in (("long", ()), ("short", (SHORT,))):
         (recording,) = bench.record(near(), HT, *settings, out=f"results-{name}")
-        rates = [one["rates"] for one in counters_of(recording).values()]
-        attempts = sum(one["mcs7-sgi"]["attempts"] for one in rates if "mcs7-sgi" in one)
+        rates = [counter["rates"] for counter in counters_of(recording).values()]
+        attempts = sum(rate["mcs7-sgi"]["attempts"] for rate in rates if "mcs7-sgi" in rate)
         print(name, goodputs(recording), attempts)
         assert attempts > 1000 if name == "short" else attempts == 0
-        assert any(one.rx_short_guard for one in radio_samples(recording)) == (name == "short")
+        assert any(radio_sample.rx_short_guard for radio_sample in radio_samples(recording)) == (name == "short")
 
 
 def test_the_short_guard_interval_is_as_fast_as_the_model_says(run: Measure) -> None:
@@ -117,7 +121,7 @@ def test_protected_networks_have_ht(bench: Bench, security: str) -> None:
 def test_long_aggregates_are_announced(bench: Bench) -> None:
     """By an RTS. The access point's aggregates have acknowledgements of TCP, and are longer than 500 bytes, too."""
     (recording,) = bench.record(near("1 s") + "[wifi]\nrts_bytes = 500\n", HT, out="results-rts")
-    announced = {name: (one["rts"], one["attempts"]) for name, one in counters_of(recording).items()}
+    announced = {name: (counter["rts"], counter["attempts"]) for name, counter in counters_of(recording).items()}
     print(announced)
     assert all(rts > 100 and rts > 0.8 * attempts for rts, attempts in announced.values())
 
@@ -125,15 +129,15 @@ def test_long_aggregates_are_announced(bench: Bench) -> None:
 def test_a_far_station_takes_a_lower_mcs(bench: Bench) -> None:
     """At 40 m it hears -78.8 dBm, 15 dB above the noise: 16-QAM at most."""
     (recording,) = bench.record(near(), HT, "hosts.far.position=[40, 0]", out="results-far")
-    links = {one.station: one for one in radio_links(recording)}
+    links = {link.station: link for link in radio_links(recording)}
     print(links)
     near_mcs, far_mcs = links["near"].rx_mcs, links["far"].rx_mcs
     assert near_mcs is not None
     assert far_mcs is not None
     assert near_mcs > 6
     assert 2 < far_mcs < 5
-    found = goodputs(recording)
-    assert 1 < found["far"] < found["near"]
+    rates = goodputs(recording)
+    assert 1 < rates["far"] < rates["near"]
 
 
 def test_a_walker_roams_between_access_points_of_802_11n(bench: Bench) -> None:
@@ -143,7 +147,10 @@ def test_a_walker_roams_between_access_points_of_802_11n(bench: Bench) -> None:
     assert measured.metrics["roams"] == 1
     first, second = radio_links(recording)
     assert min(first.tx_bytes, second.tx_bytes) > 1_000_000
-    assert min(one["aggregates"] for name, one in counters_of(recording).items() if name in ("radio2", "radio3")) > 100
+    assert (
+        min(counter["aggregates"] for name, counter in counters_of(recording).items() if name in ("radio2", "radio3"))
+        > 100
+    )
 
 
 def test_the_same_seed_gives_the_same_recording(bench: Bench) -> None:

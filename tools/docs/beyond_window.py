@@ -36,11 +36,11 @@ def recordings(folder: Path) -> list[Path]:
 
 def by_scheduler(document: dict[str, Any]) -> dict[str, set[str]]:
     """Return the runs of a results.json in which MPTCP sent, by the scheduler recorded for its sockets."""
-    found: dict[str, set[str]] = {}
+    runs: dict[str, set[str]] = {}
     for row in document["rows"]:
         if row["scheduler"]:
-            found.setdefault(row["scheduler"], set()).update(row["runs"])
-    return found
+            runs.setdefault(row["scheduler"], set()).update(row["runs"])
+    return runs
 
 
 def table_of(folders: Iterable[Path]) -> str:

@@ -72,7 +72,9 @@ def main() -> None:
     elif arguments.figures:
         data.write()
         data.write_rows()
-        problems += [f"{page.name}: {one} was not made" for page in arguments.pages for one in work.copy_figures(page)]
+        problems += [
+            f"{page.name}: {figure} was not made" for page in arguments.pages for figure in work.copy_figures(page)
+        ]
     elif arguments.adopt:
         for page in arguments.pages:
             print(f"{page.name}: {work.adopt(page)} blocks stamped")

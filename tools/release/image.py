@@ -220,10 +220,10 @@ def main() -> None:
         check(is_chroot=options.chroot)
         return
     with ExitStack() as stack:
-        found = find_engine(stack)
-        if found is None:
+        program = find_engine(stack)
+        if program is None:
             raise MissingError("no container engine works here: docker, podman or buildah", hint="make image-check")
-        engine, base = found
+        engine, base = program
         engine.build(base)
     print(f"{NAME}: built with {engine.name}")
 

@@ -94,9 +94,9 @@ class Beside:
         lines = []
         compared = scenarios()
         for name in self.only or compared:
-            for key, found in self.rows(compared.get(name, {})).items():
+            for key, rows_of_key in self.rows(compared.get(name, {})).items():
                 metric = [_HEADS[key[2]]] if several else []
-                cells = (self._cell(side, found) for side in self.columns)
+                cells = (self._cell(side, rows_of_key) for side in self.columns)
                 lines.append([scenario_text(name, key[0]), key[1], *metric, *cells])
         return table_of(head, lines)
 
@@ -104,23 +104,23 @@ class Beside:
         """Return the rows of all sides by settings, workload and metric, the deciding ones first."""
         named = [side for side in self.columns if side != _LAB]
         deciding = self.deciding or named
-        found: dict[_Key, dict[str, Row]] = {}
+        rows: dict[_Key, dict[str, Row]] = {}
         deciding_rows = (row for side in deciding for row in self._of(sides, side))
         wanted = {_key(row) for row in deciding_rows if not self.is_outside or place(row) == "!"}
-        for side in (*deciding, *(one for one in named if one not in deciding)):
+        for side in (*deciding, *(side for side in named if side not in deciding)):
             for row in self._of(sides, side):
                 if (key := _key(row)) in wanted:
-                    found.setdefault(key, {})[side] = row
-        sums = {key: rows for key, rows in found.items() if key[1] == TOGETHER}
-        return sums if sums and self.most_flows is not None and len(found) > self.most_flows else found
+                    rows.setdefault(key, {})[side] = row
+        sums = {key: rows for key, rows in rows.items() if key[1] == TOGETHER}
+        return sums if sums and self.most_flows is not None and len(rows) > self.most_flows else rows
 
     def _of(self, sides: Mapping[str, dict[str, Any]], side: str) -> list[Row]:
         return [row for row in sides.get(side, {}).get("rows", ()) if row["metric"] in self.metrics]
 
-    def _cell(self, side: str, found: Mapping[str, Row]) -> str:
+    def _cell(self, side: str, rows: Mapping[str, Row]) -> str:
         if side == _LAB:
-            return lab_text(next(iter(found.values())))
-        return cell(found[side]) if side in found else ""
+            return lab_text(next(iter(rows.values())))
+        return cell(rows[side]) if side in rows else ""
 
 
 def _key(row: Row) -> _Key:
@@ -155,8 +155,8 @@ _TABLES = {
     ),
     "fidelity-slowest": Beside(
         {
-            one: f"{times} times slower, %"
-            for one, times in zip((SLOWER, FAR_SLOWER, SLOWEST), (TIMES, MANY_TIMES, MOST_TIMES), strict=True)
+            side: f"{times} times slower, %"
+            for side, times in zip((SLOWER, FAR_SLOWER, SLOWEST), (TIMES, MANY_TIMES, MOST_TIMES), strict=True)
         },
         deciding=(FAR_SLOWER, SLOWEST),
         most_flows=8,
@@ -175,7 +175,7 @@ _TABLES = {
     ),
     "fidelity-older-slowest": Beside(
         _OLDER_SLOWEST,
-        deciding=tuple(one for one in _OLDER_SLOWEST if one not in ON_SLOWER),
+        deciding=tuple(side for side in _OLDER_SLOWEST if side not in ON_SLOWER),
         most_flows=8,
     ),
     "fidelity-older-outside": Beside(
@@ -203,4 +203,4 @@ _TABLES = {
         deciding=(TIMERS,),
     ),
 }
-TABLES: dict[str, Callable[[], str]] = {name: one.text for name, one in _TABLES.items()}
+TABLES: dict[str, Callable[[], str]] = {name: table.text for name, table in _TABLES.items()}

@@ -68,9 +68,9 @@ def table() -> str:
 
 def _share(row: Row, side: str) -> tuple[float, float] | None:
     """Return the share of a row on the lab that ``side`` is compared with, and on ``side``; None if it has none."""
-    found = document()["scenarios"][row.scenario]["sides"].get(side, {}).get("rows", ())
-    of_row = (one for one in found if (one["workload"], one["metric"]) == (row.workload, "share_percent"))
-    return next(((one["a"], one["b"]) for one in of_row), None)
+    rows = document()["scenarios"][row.scenario]["sides"].get(side, {}).get("rows", ())
+    of_row = (entry for entry in rows if (entry["workload"], entry["metric"]) == (row.workload, "share_percent"))
+    return next(((entry["a"], entry["b"]) for entry in of_row), None)
 
 
 def _measure(options: argparse.Namespace) -> Iterator[Row]:

@@ -25,23 +25,23 @@ _RETRANSMITTED = "retransmitted_percent"
 @cache
 def document() -> dict[str, Any]:
     """Return the measurements."""
-    found: dict[str, Any] = json.loads(FILE.read_text())
-    return found
+    document: dict[str, Any] = json.loads(FILE.read_text())
+    return document
 
 
 def scenarios() -> dict[str, dict[str, Any]]:
     """Return the compared sides of each scenario, whose rows know whether they are of another build."""
     written = document()
     return {
-        name: {side: _marked(one, side, written["kernels"]) for side, one in found["sides"].items()}
-        for name, found in written["scenarios"].items()
+        name: {side: _marked(entry, side, written["kernels"]) for side, entry in scenario["sides"].items()}
+        for name, scenario in written["scenarios"].items()
     }
 
 
-def _marked(one: dict[str, Any], side: str, kernels: dict[str, Any]) -> dict[str, Any]:
-    if not is_of_other_build(one, side, kernels):
-        return one
-    return one | {"rows": [row | {"other_build": True} for row in one["rows"]]}
+def _marked(entry: dict[str, Any], side: str, kernels: dict[str, Any]) -> dict[str, Any]:
+    if not is_of_other_build(entry, side, kernels):
+        return entry
+    return entry | {"rows": [row | {"other_build": True} for row in entry["rows"]]}
 
 
 def label(settings: Mapping[str, str]) -> str:

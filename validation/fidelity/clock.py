@@ -83,11 +83,11 @@ def reason(name: str) -> str:
 
 def table() -> str:
     """Return the share of the first path by the second of the start, on each side."""
-    found = {(row.side, row.second): row.share_percent for row in rows_of_file(FILE, Row)}
+    shares = {(row.side, row.second): row.share_percent for row in rows_of_file(FILE, Row)}
     lines = [
-        [str(second), *(f"{found[side, second]:.1f}" for side in SIDES)]
+        [str(second), *(f"{shares[side, second]:.1f}" for side in SIDES)]
         for second in SECONDS
-        if all((side, second) in found for side in SIDES)
+        if all((side, second) in shares for side in SIDES)
     ]
     return table_of(["start of the proxy, s", *SIDES.values()], lines)
 

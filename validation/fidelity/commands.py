@@ -59,7 +59,8 @@ def pause() -> AbstractContextManager[object]:
     def slow(*words: Any, **named: Any) -> Plan:
         plan = compile_plan(*words, **named)
         events = (
-            replace(one, commands=tuple(map(_late, one.commands))) if one.kind == "up" else one for one in plan.events
+            replace(event, commands=tuple(map(_late, event.commands))) if event.kind == "up" else event
+            for event in plan.events
         )
         return replace(plan, events=tuple(events))
 
@@ -85,12 +86,12 @@ def table() -> str:
     """Return the goodput of each version in the lab, in the lab with pauses, and on its stock kernel."""
     lines = []
     for lab, stock in SIDES.items():
-        found = [row.goodput_mbps for row in rows_of_file(FILE, Row) if row.side == lab]
+        goodputs = [row.goodput_mbps for row in rows_of_file(FILE, Row) if row.side == lab]
         beside = document()["scenarios"][SCENARIO]["sides"].get(stock, {}).get("rows", ())
         of_stock = next((row["values"] for row in beside if row["metric"] == _METRIC), None)
-        if found and of_stock:
-            cells = (interval_text(mean_interval(values)) for values in (of_stock[0], found, of_stock[1]))
-            runs = ", ".join(str(len(one)) for one in (of_stock[0], found, of_stock[1]))
+        if goodputs and of_stock:
+            cells = (interval_text(mean_interval(values)) for values in (of_stock[0], goodputs, of_stock[1]))
+            runs = ", ".join(str(len(column)) for column in (of_stock[0], goodputs, of_stock[1]))
             lines.append([lab.split("-")[1], *cells, runs])
     head = ["Linux", "lab, Mbit/s", "lab with pauses, Mbit/s", "stock kernel, Mbit/s", "runs"]
     return table_of(head, lines)

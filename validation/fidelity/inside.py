@@ -49,8 +49,8 @@ def measured_inside(runs: Sequence[Run], folder: Path) -> dict[str, Any]:
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env=os.environ)
     if not (folder / _FOUND).exists():
         raise LabError(f"the lab ended without results: {done.stderr[-300:]}", hint=f"see {folder}")
-    found: dict[str, Any] = json.loads((folder / _FOUND).read_text())
-    return found
+    document: dict[str, Any] = json.loads((folder / _FOUND).read_text())
+    return document
 
 
 def main(folder: Path) -> None:
@@ -59,13 +59,19 @@ def main(folder: Path) -> None:
     try:
         engines = prepare_engines(runs, name="local")
     except LabError as error:
-        found: dict[str, Any] = {"refused": error.message}
+        document: dict[str, Any] = {"refused": error.message}
     else:
         done = Lab(engines, folder, stop=Stop()).execute(runs, jobs=1, progress=lambda _: None)
-        rows = [row.to_json() for row in rows_of(one.result for one in done if one.result is not None)]
-        failed = [{"run": one.run.label, "error": one.error.message} for one in done if one.error is not None]
-        found = {"rows": rows, "failed": failed}
-    (folder / _FOUND).write_text(json.dumps(found))
+        rows = [
+            row.to_json() for row in rows_of(completed.result for completed in done if completed.result is not None)
+        ]
+        failed = [
+            {"run": completed.run.label, "error": completed.error.message}
+            for completed in done
+            if completed.error is not None
+        ]
+        document = {"rows": rows, "failed": failed}
+    (folder / _FOUND).write_text(json.dumps(document))
 
 
 if __name__ == "__main__":

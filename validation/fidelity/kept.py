@@ -51,29 +51,33 @@ class Present:
         return bool(same)
 
 
-def with_earlier(found: Found, before: Found, present: Mapping[str, Present]) -> Found:
+def with_earlier(measured: Found, before: Found, present: Mapping[str, Present]) -> Found:
     """Return what was ``found``, and what was there ``before`` of scenarios and sides that were not measured since.
 
     ``present`` has all scenarios in order.
     """
-    scenarios, spread = dict(found["scenarios"]), dict(found["spread"])
+    scenarios, spread = dict(measured["scenarios"]), dict(measured["spread"])
     for name, here in present.items():
         earlier, now = before["scenarios"].get(name), scenarios.get(name, {"sides": {}})
-        missing = {side: one for side, one in (earlier or {"sides": {}})["sides"].items() if side not in now["sides"]}
+        missing = {
+            side: entry for side, entry in (earlier or {"sides": {}})["sides"].items() if side not in now["sides"]
+        }
         has_spread = name in before["spread"] and name not in spread
         if earlier is not None and earlier["form"]["digest"] == here.digest:
-            kept = {side: one for side, one in missing.items() if side in PAIRS and here.has(one, side)}
+            kept = {side: entry for side, entry in missing.items() if side in PAIRS and here.has(entry, side)}
             if kept:
-                sides = {side: one for side in PAIRS if (one := now["sides"].get(side) or kept.get(side)) is not None}
+                sides = {
+                    side: entry for side in PAIRS if (entry := now["sides"].get(side) or kept.get(side)) is not None
+                }
                 scenarios[name] = {"form": earlier["form"], **now, "sides": sides}
         if has_spread and before["spread"][name]["ran"] == here.ran(LAB):
             spread[name] = before["spread"][name]
     return {
-        **found,
-        "kernels": _builds_of_most(scenarios, before["kernels"], found["kernels"]),
+        **measured,
+        "kernels": _builds_of_most(scenarios, before["kernels"], measured["kernels"]),
         "scenarios": {name: scenarios[name] for name in present if name in scenarios},
         "spread": {name: spread[name] for name in present if name in spread},
-        "wire": found.get("wire") or before.get("wire", {}),
+        "wire": measured.get("wire") or before.get("wire", {}),
     }
 
 
@@ -84,8 +88,8 @@ def _builds_of_most(scenarios: Found, before: dict[str, Any], now: dict[str, Any
     """
     ran = Counter(
         of_side
-        for one in scenarios.values()
-        for side, entry in one["sides"].items()
+        for scenario in scenarios.values()
+        for side, entry in scenario["sides"].items()
         if "refused" not in entry
         for of_side in zip((PAIRS[side], side), entry["kernels"], strict=True)
     )
@@ -99,5 +103,5 @@ def _builds_of_most(scenarios: Found, before: dict[str, Any], now: dict[str, Any
 
 def is_of_other_build(entry: dict[str, Any], side: str, kernels: dict[str, dict[str, Any]]) -> bool:
     """Return whether a compared side ran on another build of a kernel than most results of these sides."""
-    of_most = [kernels.get(one, {}).get("digest") for one in (PAIRS[side], side)]
+    of_most = [kernels.get(name, {}).get("digest") for name in (PAIRS[side], side)]
     return "refused" not in entry and (None in entry["kernels"] or entry["kernels"] != of_most)

@@ -106,9 +106,9 @@ def measure(variant: str, kernel: str, seeds: int, folder: Path) -> Iterator[Row
     :raises LabError: if one fails.
     """
     form = forms.form_of(_EXAMPLE, forms.files()[_EXAMPLE], sides.SIDES[sides.REFERENCE].engine)
-    one = VARIANTS[variant]
-    points = [replace(point, scenario=one.change(point.scenario)) for point in form.points[-1:]]
-    with one.patched():
+    choice = VARIANTS[variant]
+    points = [replace(point, scenario=choice.change(point.scenario)) for point in form.points[-1:]]
+    with choice.patched():
         done = executed(points, kernel, seeds=seeds, folder=folder)
     for run in done:
         assert run.result is not None
@@ -118,16 +118,16 @@ def measure(variant: str, kernel: str, seeds: int, folder: Path) -> Iterator[Row
 
 def table() -> str:
     """Return the duration of each variant on both kernels, and how much longer the older one takes."""
-    found = rows_of_file(FILE, Row)
+    rows = rows_of_file(FILE, Row)
     lines = []
     for key, variant in VARIANTS.items():
         by_kernel = {
-            kernel: [row.seconds for row in found if (row.kernel, row.variant) == (kernel, key)] for kernel in KERNELS
+            kernel: [row.seconds for row in rows if (row.kernel, row.variant) == (kernel, key)] for kernel in KERNELS
         }
         old, new = by_kernel.values()
         if not old or len(old) != len(new):
             continue
-        longer = mean_interval([100 * (one / other - 1) for one, other in zip(old, new, strict=True)])
+        longer = mean_interval([100 * (duration / other - 1) for duration, other in zip(old, new, strict=True)])
         cells = [interval_text(mean_interval([1000 * second for second in values])) for values in (old, new)]
         lines.append([variant.title, *cells, interval_text(longer), str(len(old))])
     return table_of(["transfer", "6.1, ms", "6.12, ms", "6.1 longer, %", "n"], lines)
@@ -141,7 +141,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("results/fidelity-older"), help="folder of the runs")
     parser.add_argument("--write", type=Path, metavar="FILE", help="put the rows into this JSON file")
     arguments = parser.parse_args()
-    found: list[Row] = []
+    rows: list[Row] = []
     for variant in arguments.variant or VARIANTS:
         for kernel in KERNELS:
             try:
@@ -150,9 +150,9 @@ def main() -> None:
                 print(f"python -m validation.fidelity.older: {error.message}\n  hint: {error.hint}", file=sys.stderr)
                 sys.exit(error.status)
             print(f"{variant} on {kernel}: {[row.seconds for row in new]} s", file=sys.stderr, flush=True)
-            found += new
+            rows += new
     if arguments.write:
-        kept = {(row.variant, row.kernel, row.seed): row for row in (*rows_of_file(arguments.write, Row), *found)}
+        kept = {(row.variant, row.kernel, row.seed): row for row in (*rows_of_file(arguments.write, Row), *rows)}
         arguments.write.write_text(json.dumps({"rows": [asdict(row) for row in kept.values()]}, indent=1) + "\n")
 
 

@@ -24,9 +24,9 @@ ALL, DRAWN, NOT_DRAWN = "all", "with random losses or delays", "without"
 
 def difference_of(rows: Iterable[Mapping[str, Any]]) -> float | None:
     """Return a scenario's difference of goodput in percent: of all its flows together, else the mean of its rows."""
-    found = [row for row in rows if row["metric"] == "goodput_mbps" and row["percent"] is not None]
-    together = [row for row in found if row["workload"] == TOGETHER]
-    return statistics.mean(row["percent"] for row in together or found) if found else None
+    differences = [row for row in rows if row["metric"] == "goodput_mbps" and row["percent"] is not None]
+    together = [row for row in differences if row["workload"] == TOGETHER]
+    return statistics.mean(row["percent"] for row in together or differences) if differences else None
 
 
 def pool(
@@ -37,7 +37,7 @@ def pool(
     ``kernel`` is the side of a stock kernel. Left out are scenarios that the newest one shows to be outside of the
     margins for a reason that is shown, and those whose short forms executed the same as another's.
     """
-    found: dict[str, list[float]] = {ALL: [], DRAWN: [], NOT_DRAWN: []}
+    values: dict[str, list[float]] = {ALL: [], DRAWN: [], NOT_DRAWN: []}
     executed: set[tuple[str, ...]] = set()
     for name, sides in scenarios.items():
         side = sides.get(kernel, {})
@@ -46,9 +46,9 @@ def pool(
         if value is None or ran in executed or (kind is Class.OUTSIDE and reason):
             continue
         executed.add(ran)
-        found[ALL].append(value)
-        found[DRAWN if name in drawn else NOT_DRAWN].append(value)
-    return found
+        values[ALL].append(value)
+        values[DRAWN if name in drawn else NOT_DRAWN].append(value)
+    return values
 
 
 def is_drawn(scenario: Scenario) -> bool:

@@ -38,13 +38,13 @@ def measure(
     parser.add_argument("--out", type=Path, default=folder, help="folder of the runs")
     parser.add_argument("--write", type=Path, metavar="FILE", help="put the rows into this JSON file")
     arguments = parser.parse_args()
-    found = []
+    rows = []
     try:
         for row in measured(arguments):
             print(row, file=sys.stderr, flush=True)
-            found.append(asdict(row))
+            rows.append(asdict(row))
     except LabError as error:
         print(f"{program}: {error.message}\n  hint: {error.hint}", file=sys.stderr)
         sys.exit(error.status)
     if arguments.write:
-        arguments.write.write_text(json.dumps({"rows": found}, indent=1) + "\n")
+        arguments.write.write_text(json.dumps({"rows": rows}, indent=1) + "\n")

@@ -33,7 +33,9 @@ def with_offload(scenario: Scenario) -> Scenario:
 
 def with_buckets(scenario: Scenario) -> Scenario:
     """Return the scenario with a bucket of ten packets wherever a rate has the default one, of one packet."""
-    return _with_links(scenario, lambda one: {"burst": _BUCKET} if one.rate is not None and one.burst is None else {})
+    return _with_links(
+        scenario, lambda direction: {"burst": _BUCKET} if direction.rate is not None and direction.burst is None else {}
+    )
 
 
 def _with_links(scenario: Scenario, change: Callable[[DirectionSettings], dict[str, Any]]) -> Scenario:

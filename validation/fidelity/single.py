@@ -26,9 +26,9 @@ def with_single_runs(rows: Iterable[dict[str, Any]], margin: float) -> list[dict
 
     These have ``single``. ``margin`` is in percent of the lab's mean, and of the whole for shares.
     """
-    found = list(rows)
-    family = sum(map(_is_single, found))
-    return [_fill(row, margin, SIGNIFICANCE / family) if _is_single(row) else row for row in found]
+    copies = list(rows)
+    family = sum(map(_is_single, copies))
+    return [_fill(row, margin, SIGNIFICANCE / family) if _is_single(row) else row for row in copies]
 
 
 def _is_single(row: dict[str, Any]) -> bool:

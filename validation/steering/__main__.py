@@ -38,7 +38,7 @@ def measure(layout: Layout, policy: str, folder: Path, *, duration_s: int, repea
 
 def row_of(layout: int, policy: str, rows: Sequence[Any]) -> Row:
     """Return the row of a run's result: the smallest of all terminals seed by seed."""
-    rates = [one["goodput_mbps"]["values"] for one in rows]
+    rates = [row["goodput_mbps"]["values"] for row in rows]
     return Row(
         layout, policy, [min(of_seed) for of_seed in zip(*rates, strict=True)], rows[0]["metrics"]["switches"]["values"]
     )

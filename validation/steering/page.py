@@ -66,4 +66,4 @@ def _cells(measured: Sequence[Row]) -> Iterator[tuple[str, ...]]:
 
 
 def _difference(of: Sequence[float], to: Sequence[float]) -> Interval:
-    return mean_interval([one - other for one, other in zip(of, to, strict=True)])
+    return mean_interval([value - other for value, other in zip(of, to, strict=True)])

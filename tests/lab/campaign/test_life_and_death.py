@@ -57,9 +57,9 @@ class Command:
         while time.monotonic() < end:
             assert self.process.poll() is None, self.process.communicate()
             if len(list(self.out.glob(".work/tmp/*/run/out/bulk.client.out"))) >= labs:
-                found = lab_processes(self.out)
-                assert len(found) >= labs, found
-                return found
+                processes = lab_processes(self.out)
+                assert len(processes) >= labs, processes
+                return processes
             time.sleep(0.05)
         raise AssertionError(f"no labs after 60 s: {lab_processes(self.out)}")
 
@@ -83,9 +83,9 @@ def long_run(bench: Bench) -> Iterator[Command]:
 def _leftovers(out: Path) -> list[str]:
     """Everything in a results folder that is neither a recording nor our log."""
     kept = {"runs", "log.jsonl", "table.md", "table.csv", "metrics.csv", "results.json", "figure.svg", "figure.png"}
-    found = [path.name for path in out.iterdir() if path.name not in (*kept, ".work")]
-    found += [path.name for path in (out / ".work" / "tmp").iterdir()]
-    return found + [path.name for path in (out / "runs").iterdir() if not (path / "manifest.json").is_file()]
+    names = [path.name for path in out.iterdir() if path.name not in (*kept, ".work")]
+    names += [path.name for path in (out / ".work" / "tmp").iterdir()]
+    return names + [path.name for path in (out / "runs").iterdir() if not (path / "manifest.json").is_file()]
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -158,10 +158,10 @@ def test_no_core_file(bench: Bench) -> None:
     process = subprocess.Popen(["sh", "-c", limit, "sh", *CLI, "run", str(file), "--out", str(out)], cwd=bench.folder)
     try:
         end = time.monotonic() + 60
-        while not (found := [pid for pid, name in lab_processes(out).items() if name == "linux"]):
+        while not (machines := [pid for pid, name in lab_processes(out).items() if name == "linux"]):
             assert time.monotonic() < end, "no lab began"
             time.sleep(0.05)
-        for pid in found:
+        for pid in machines:
             limits = Path(f"/proc/{pid}/limits").read_text()
             (line,) = [line for line in limits.splitlines() if line.startswith("Max core file size")]
             assert line.split()[4:6] == ["0", "0"], line

@@ -29,7 +29,9 @@ def test_output_of_a_page(bench: Bench, name: str, tmp_path: Path) -> None:
             (before,) = (other for other in PAGE.blocks if f"{other.name} (2)" == name)
             console.refreshed(before, tmp_path)
         now = console.refreshed(block, tmp_path)
-    runs = [run for one in experiments for row in document(tmp_path / one.out)["rows"] for run in row["runs"]]
+    runs = [
+        run for experiment in experiments for row in document(tmp_path / experiment.out)["rows"] for run in row["runs"]
+    ]
     same = not runs or stamps.digest_of(runs) == stamps.load()[block.key].runs
     print(f"{len(runs)} runs, {'the same' if same else 'others'}")
     if same:

@@ -61,16 +61,16 @@ def _commands(step: str) -> list[tuple[str, str]]:
 
 def _table(below: str) -> list[dict[str, str]]:
     """The first table of Markdown below a command, one dictionary per row."""
-    found = re.search(r"\n\n<!-- table .*-->\n((?:\|.*\|\n)+)", below)
-    lines = found[1].splitlines() if found else []
+    match = re.search(r"\n\n<!-- table .*-->\n((?:\|.*\|\n)+)", below)
+    lines = match[1].splitlines() if match else []
     cells = [[cell.strip() for cell in line[1:-1].split("|")] for line in lines if "---" not in line]
     return [dict(zip(cells[0], row, strict=True)) for row in cells[1:]]
 
 
 def _alike(said: str, measured: str) -> bool:
     if _NUMBER.match(said) and _NUMBER.match(measured):
-        one, other = (float(text.rstrip("%,").replace(",", "")) for text in (said, measured))
-        return abs(one - other) <= max(0.25 * abs(one), 0.2)
+        first, other = (float(text.rstrip("%,").replace(",", "")) for text in (said, measured))
+        return abs(first - other) <= max(0.25 * abs(first), 0.2)
     return said == measured or bool(_RANDOM.match(said) and _RANDOM.match(measured))
 
 

@@ -169,8 +169,8 @@ def test_a_container_gives_the_same(bench: Bench, kernel: str) -> None:
 @pytest.mark.usefixtures("busy_cpus")
 def test_the_same_beside_a_load(bench: Bench, text: str) -> None:
     with bench.reusing(bench.experiment(text, seed=1).runs, bench.folder / "one"):
-        one = _hash(bench, text, "one")
-    _assert_same(bench, {"one": one, "two": _hash(bench, text, "two")})
+        digest = _hash(bench, text, "one")
+    _assert_same(bench, {"one": digest, "two": _hash(bench, text, "two")})
 
 
 @pytest.mark.parametrize("text", WORKLOADS, ids=["flow", "iperf3", "transfer"])

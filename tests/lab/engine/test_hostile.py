@@ -290,13 +290,13 @@ def test_a_stopped_machine_is_no_stall(bench: Bench) -> None:
         end = time.monotonic() + 60
         while not labs(out) and time.monotonic() < end:
             time.sleep(0.01)
-        found = labs(out)
-        assert found, "no lab began"
-        for pid in (*found, command.pid):
+        machines = labs(out)
+        assert machines, "no lab began"
+        for pid in (*machines, command.pid):
             os.kill(pid, signal.SIGSTOP)
             time.sleep(0.6)  # two looks at a lab that stands still
         time.sleep(3)
-        for pid in (command.pid, *found):
+        for pid in (command.pid, *machines):
             os.kill(pid, signal.SIGCONT)
             time.sleep(0.6)
         _, said = command.communicate(timeout=60)

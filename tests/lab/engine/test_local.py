@@ -168,11 +168,11 @@ def _state_of_this_machine() -> dict[str, str]:
         "routes": ["ip", "route", "show", "table", "all"],
         "namespaces": ["ip", "netns", "list"],
     }
-    found = {name: subprocess.run(line, capture_output=True, text=True).stdout for name, line in words.items()}
+    state = {name: subprocess.run(line, capture_output=True, text=True).stdout for name, line in words.items()}
     mounts = Path("/proc/self/mountinfo").read_text()
     # Neighbours' timers and the counts of running measurements change by themselves.
-    settings = [line for line in found["settings"].splitlines() if "nf_conntrack_count" not in line]
-    return {**found, "settings": "\n".join(settings), "mounts": mounts}
+    settings = [line for line in state["settings"].splitlines() if "nf_conntrack_count" not in line]
+    return {**state, "settings": "\n".join(settings), "mounts": mounts}
 
 
 def test_nothing_outside_is_touched(tmp_path: Path) -> None:
@@ -193,17 +193,17 @@ def test_nothing_outside_is_touched(tmp_path: Path) -> None:
 
 def _processes(folder: Path) -> dict[int, str]:
     """Return every process that names ``folder`` or has it mounted: what runs in a lab has its results as a mount."""
-    found = {}
+    processes = {}
     for place in Path("/proc").glob("[0-9]*"):
         if int(place.name) == os.getpid():
             continue
         try:
             words = (place / "cmdline").read_bytes().decode(errors="replace")
             if str(folder) in words or str(folder) in (place / "mountinfo").read_text():
-                found[int(place.name)] = words.replace("\0", " ")[:80]
+                processes[int(place.name)] = words.replace("\0", " ")[:80]
         except OSError:
             continue
-    return found
+    return processes
 
 
 def test_nothing_stays_when_it_is_killed(tmp_path: Path) -> None:

@@ -92,10 +92,10 @@ def user(request: pytest.FixtureRequest) -> Iterator[User]:
 
 def _files_of(uid: int) -> set[str]:
     """Everything that belongs to ``uid`` where programs use to leave things, but not in these tests' own folders."""
-    found: set[str] = set()
+    files: set[str] = set()
     for top in ("/tmp", "/var/tmp", "/dev/shm", "/run"):
-        found |= set(_owned(top, uid, os.stat(top).st_dev))
-    return found
+        files |= set(_owned(top, uid, os.stat(top).st_dev))
+    return files
 
 
 def _owned(folder: str, uid: int, device: int, depth: int = 3) -> Iterator[str]:

@@ -25,7 +25,7 @@ HUNK = re.compile(r"^@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@.*\n", re.MULTILINE)
 
 def _files(patch: str) -> list[tuple[str, list[tuple[str, str]]]]:
     """Return each changed file's name with its hunks: what is there, and what comes in its place."""
-    found = []
+    files = []
     for part in re.split(r"^--- ", patch, flags=re.MULTILINE)[1:]:
         if not (name := re.match(r"(\S+)\s*\n\+\+\+ b/(\S+)", part)) or name[1] == "/dev/null":
             continue
@@ -43,8 +43,8 @@ def _files(patch: str) -> list[tuple[str, list[tuple[str, str]]]]:
                 if line[0] in " +\n":
                     after, new = after + (line[1:] or "\n"), new - 1
             hunks.append((before, after))
-        found.append((name[2], hunks))
-    return found
+        files.append((name[2], hunks))
+    return files
 
 
 def _new_files(patch: str) -> dict[str, str]:
@@ -59,7 +59,7 @@ def _new_files(patch: str) -> dict[str, str]:
 
 @pytest.mark.parametrize("version", TESTED_VERSIONS)
 def test_every_hunk_has_one_place(version: str, tmp_path: Path) -> None:
-    texts = {one.name: one.content.decode() for one in load_inputs(version).patches}
+    texts = {patch.name: patch.content.decode() for patch in load_inputs(version).patches}
     patches = {name: _files(text) for name, text in texts.items()}
     sources = {name: content for text in texts.values() for name, content in _new_files(text).items()}
     names = sorted({name for files in patches.values() for name, _ in files} - set(sources))

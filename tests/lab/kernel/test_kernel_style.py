@@ -71,8 +71,8 @@ def _find(checkpatch: Path, options: tuple[str, ...], files: list[Path]) -> str:
 def _mark(checkpatch: Path, options: tuple[str, ...], file: Path) -> Path:
     """Where an earlier session noted that nothing was found in a file with this name and content."""
     digest = hashlib.sha256(repr((options, str(file.relative_to(ROOT)))).encode())
-    for one in (*sorted(checkpatch.parent.iterdir()), file):
-        digest.update(hashlib.sha256(one.read_bytes()).digest())
+    for source in (*sorted(checkpatch.parent.iterdir()), file):
+        digest.update(hashlib.sha256(source.read_bytes()).digest())
     return kept.folder("checkpatch") / "clean" / digest.hexdigest()
 
 
@@ -109,5 +109,5 @@ def test_nothing_is_found(checkpatch: Path, options: tuple[str, ...], globs: tup
 def test_it_would_find_something(checkpatch: Path, tmp_path: Path) -> None:
     file = tmp_path / "wrong.c"
     file.write_text("// SPDX-License-Identifier: GPL-2.0-only\nint f(void)\n{\n\tif(1) return 2;\n}\n")
-    found = _find(checkpatch, ("--strict", "--file"), [file])
-    assert "wrong.c:4: ERROR: space required before the open parenthesis" in found, found
+    complaints = _find(checkpatch, ("--strict", "--file"), [file])
+    assert "wrong.c:4: ERROR: space required before the open parenthesis" in complaints, complaints

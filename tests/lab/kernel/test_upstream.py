@@ -64,9 +64,9 @@ def test_a_series_applies(touched: Path, series: str) -> None:
 def test_the_lab_kernel_fails_what_it_has_no_patch_for() -> None:
     """So the tests can fail; that they pass with the patches is shown by tests.lab.upstream_kernels."""
     done = mptcplab(*selftest_command("7.2"), timeout=1200)
-    found = passed(done.stdout)
-    print(found)
-    assert found == {test: good for test, good in EXPECTED["lab"].items() if test not in (WINDOW, STALE)}, done.stderr
+    results = passed(done.stdout)
+    print(results)
+    assert results == {test: good for test, good in EXPECTED["lab"].items() if test not in (WINDOW, STALE)}, done.stderr
     assert done.returncode == 1
 
 

@@ -97,7 +97,7 @@ def test_down_and_up_at_their_instants(bench: Bench, how: str, link: str, family
     down, up = _event("1 s", "down", link, mode=how), _event("2 s", "up", link)
     lived = _probe(bench, down, up, family=family)
     instants, times = _instants(lived), _times(lived)
-    silence, began = max((later - one, one) for one, later in itertools.pairwise(instants))
+    silence, began = max((later - instant, instant) for instant, later in itertools.pairwise(instants))
     print(f"{family} {link} {how}: silent for {silence:.3f} s from {began:.3f} s, {len(_missing(lived))} probes lost")
     # The last answer comes up to 10 ms before the failure; the first one up to 30 ms after the end, and up to 110 ms
     # later when neighbours have to be found again, one after the other, with what waits for them.
@@ -161,10 +161,10 @@ interval = "500 ms"
         return float(8 * 1514 * (frames[instants[-1]] - frames[instants[0]]) / (instants[-1] - instants[0]) / 1e3)
 
     for start, end, expected in ((1, 4, 100), (4.5, 8, 20), (9.5, 11.5, 50)):
-        found = rate(start, end)
-        print(f"{start} s to {end} s: {found:.3f} Mbit/s of {expected}")
+        bits = rate(start, end)
+        print(f"{start} s to {end} s: {bits:.3f} Mbit/s of {expected}")
         # A sample may be 10 ms late (the path's delay), of 2 s; slow start and recovery end before the windows begin.
-        assert abs(found / expected - 1) < 0.02, f"{found} Mbit/s, expected {expected}"
+        assert abs(bits / expected - 1) < 0.02, f"{bits} Mbit/s, expected {expected}"
 
 
 def test_address_goes_and_comes(bench: Bench) -> None:
@@ -216,11 +216,11 @@ from = "client"
 to = "server"
 size = "1 MB"
 """
-    one, other = (bench.record(text, out=out)[0] for out in (None, "again"))
-    rows = one.events.rows(named=True)
+    first, other = (bench.record(text, out=out)[0] for out in (None, "again"))
+    rows = first.events.rows(named=True)
     # What is due when all workloads have ended does not happen.
     assert rows == [
         {"instant_ns": 10**9, "kind": "down", "link": "link1", "direction": "both", "value": "carrier"},
         {"instant_ns": 2 * 10**9, "kind": "up", "link": "link1", "direction": "both", "value": ""},
     ]
-    assert tree_hash(one.folder) == tree_hash(other.folder)
+    assert tree_hash(first.folder) == tree_hash(other.folder)

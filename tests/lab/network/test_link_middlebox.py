@@ -56,11 +56,11 @@ def _seconds(row: ResultRow) -> float:
 
 def _touched(recording: Recording, router: str) -> int:
     """Packets that the router's rules counted."""
-    found = 0
+    touched = 0
     rules: list[dict[str, Any]] = recording.counter(router, "nft.json")["nftables"]
     for rule in (entry["rule"] for entry in rules if "rule" in entry):
-        found += sum(part["counter"]["packets"] for part in rule["expr"] if "counter" in part)
-    return found
+        touched += sum(part["counter"]["packets"] for part in rule["expr"] if "counter" in part)
+    return touched
 
 
 def test_nothing_on_the_way(bench: Bench) -> None:
@@ -221,9 +221,9 @@ def test_subflows_pass_address_translation(bench: Bench, family: str, direction:
     recording, row = _run(bench, *nat, f"family={family}", f"workloads.bulk.reverse={direction == 'download'}".lower())
     seen = recording.subflows.filter(pl.col("node") == "server")["remote"].unique().to_list()
     hosts = sorted(text.rpartition(":")[0].strip("[]") for text in seen)
-    own = {"ipv4": ["10.0.2.1", "10.0.4.1"], "ipv6": ["fd00:6d70:7463:2::1", "fd00:6d70:7463:4::1"]}
+    addresses = {"ipv4": ["10.0.2.1", "10.0.4.1"], "ipv6": ["fd00:6d70:7463:2::1", "fd00:6d70:7463:4::1"]}
     print(f"{family}, {direction}: the server saw {hosts}; {row.mptcp}, shares {row.shares}")
-    assert hosts == own[family]
+    assert hosts == addresses[family]
     assert row.mptcp == "2 subflows"
     assert not row.warnings
     assert TWO_PATHS_S[0] < _seconds(row) < TWO_PATHS_S[1]

@@ -116,9 +116,9 @@ def test_rows_are_those_of_the_python_codec(lived: LabOutput, node: str) -> None
     expected = lived.text(f"{node}.rows").splitlines()
     lines = _sampled(lived, node)
     last_ns = _rows_of(lines[-1])["time_ns"]
-    found = [line for line in lines if _rows_of(line)["time_ns"] == last_ns]
-    assert found == [json.dumps({**json.loads(line), "time_ns": last_ns}) for line in expected]
-    rows = [_rows_of(line) for line in found]
+    last_lines = [line for line in lines if _rows_of(line)["time_ns"] == last_ns]
+    assert last_lines == [json.dumps({**json.loads(line), "time_ns": last_ns}) for line in expected]
+    rows = [_rows_of(line) for line in last_lines]
     assert {row["protocol"] for row in rows} == {"mptcp", "tcp"}, "both are among them"
     assert sum("token" in row for row in rows) >= 2, "the MPTCP connection has two subflows"
     assert ("[::1]:6000" in {row["local"] for row in rows}) == (node == "client")
@@ -154,12 +154,12 @@ def test_algorithms_are_those_of_the_sockets(lived: LabOutput, node: str, versio
     for line in _sampled(lived, node):
         row = _rows_of(line)
         sampled[row["local"], row["remote"]] = row
-    assert [(one["local"], one["remote"]) for one in seen["sockets"]] == sorted(sampled)
-    for one in seen["sockets"]:
-        row = sampled[one["local"], one["remote"]]
-        assert one["congestion"] == [row["congestion"]] == ["cubic"]
+    assert [(socket["local"], socket["remote"]) for socket in seen["sockets"]] == sorted(sampled)
+    for socket in seen["sockets"]:
+        row = sampled[socket["local"], socket["remote"]]
+        assert socket["congestion"] == [row["congestion"]] == ["cubic"]
         has_scheduler = "token" in row and version not in WITHOUT_SCHEDULERS
-        assert one["scheduler"] == (["default"] if has_scheduler else [])
+        assert socket["scheduler"] == (["default"] if has_scheduler else [])
     assert seen["uncoupled"] == 0
 
 
@@ -189,7 +189,7 @@ def test_programs_do_not_notice_the_sampler(bench: Bench) -> None:
     ]
     plan = bench.plan(NETWORK, programs=programs)
     sampled = replace(plan, sampled=("client", "server"), watched=("client",), sample_interval_ns=INTERVAL_NS)
-    runs = [bench.live(one) for one in (sampled, replace(plan, sampled=(), watched=(), queues=()))]
+    runs = [bench.live(variant) for variant in (sampled, replace(plan, sampled=(), watched=(), queues=()))]
     for name in ("server.draws", "client.draws"):
         first, second = (run.text(name).splitlines() for run in runs)
         assert len(first) == 20

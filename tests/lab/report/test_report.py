@@ -85,10 +85,14 @@ def test_every_column_has_a_meaning(work: Path, name: str) -> None:
     results = open_results(work / "results" / name)
     seen = 0
     for frame, columns in FRAMES.items():
-        found = [one for one in getattr(results, frame).columns if "." not in one and not one.startswith("share ")]
-        unknown = [one for one in found if one not in columns and one not in RUN]
+        names = [
+            column
+            for column in getattr(results, frame).columns
+            if "." not in column and not column.startswith("share ")
+        ]
+        unknown = [column for column in names if column not in columns and column not in RUN]
         assert not unknown, f"{frame}: {unknown}"
-        seen += len(found)
+        seen += len(names)
     assert seen > 100, f"only {seen} columns were seen"
 
 

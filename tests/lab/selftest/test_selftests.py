@@ -41,11 +41,11 @@ def test_they_pass(tmp_path: Path, shared: Path) -> None:
         (first / "stdout.json").write_text(_run(first))
         kept.keep(first, place)
     said = _run(second)
-    found = json.loads(said)
-    counts = {name: sum(one["test"] == name for one in found["results"]) for name in QUICK}
-    print(counts, found["virtual_seconds"])
-    assert found["errors"] == []
-    assert {one["verdict"] for one in found["results"]} <= {"ok", "skip"}, found["results"]
+    document = json.loads(said)
+    counts = {name: sum(result["test"] == name for result in document["results"]) for name in QUICK}
+    print(counts, document["virtual_seconds"])
+    assert document["errors"] == []
+    assert {result["verdict"] for result in document["results"]} <= {"ok", "skip"}, document["results"]
     assert counts["pm_netlink"] > 10, counts
     assert said == (first / "stdout.json").read_text()
     for name in QUICK:

@@ -132,7 +132,7 @@ def test_what_fails_and_what_lacks(bench: Bench, studies: Path, tmp_path: Path) 
         status, said, errors = _end(_start(studies, "--all", "--out", out))
     assert status == 1, errors
     board = json.loads((out / "scoreboard.json").read_text())["tables"]
-    assert [(one["study"], one["form"], one["remark"]) for one in board] == [
+    assert [(entry["study"], entry["form"], entry["remark"]) for entry in board] == [
         ("first", "full", ""),
         ("second", "full", "4 of 8 runs failed"),
         ("second", None, "not measured"),

@@ -69,7 +69,7 @@ def test_a_study_ends_with_its_own_scoreboard(labs: Labs, tmp_path: Path) -> Non
 def test_json_is_one_document(labs: Labs, tmp_path: Path) -> None:
     assert labs.made == 0
     document = json.loads(ended(tmp_path / "r", "--all", "--json").stdout)
-    assert [f"{one['study']}/{one['table']}" for one in document["tables"]] == [
+    assert [f"{entry['study']}/{entry['table']}" for entry in document["tables"]] == [
         "made/1",
         "made/more",
         "other/1",
@@ -82,15 +82,17 @@ def test_a_failed_run_costs_no_table(labs: Labs, tmp_path: Path) -> None:
     labs.fate = second_fails
     result = ended(tmp_path / "r", "--all", status=Exit.FAILED)
     assert labs.made == 2 * 10
-    assert {one["remark"] for one in scoreboard(tmp_path / "r").values()} == {"2 of 12 runs failed"}
+    assert {entry["remark"] for entry in scoreboard(tmp_path / "r").values()} == {"2 of 12 runs failed"}
     assert "mptcplab: made/1: 2 of 12 runs failed, the first being protocol mptcp" in result.stderr
     assert result.stdout.count("[!] Warning: incomplete, 2 of 12 runs failed.") == 4
     document = json.loads((tmp_path / "r" / "made" / "table-1.json").read_text())
-    assert [(one["seed"], one["error"]) for one in document["failed"]] == 2 * [(2, "it ended with status 1")]
+    assert [(failure["seed"], failure["error"]) for failure in document["failed"]] == 2 * [
+        (2, "it ended with status 1")
+    ]
     assert (tmp_path / "r" / "made" / "failed-1.sh").read_text().count("--seed 2 --repeats 1") == 2
     labs.fate = lambda _: None
     ended(tmp_path / "r", "--all")
-    assert {one["remark"] for one in scoreboard(tmp_path / "r").values()} == {""}
+    assert {entry["remark"] for entry in scoreboard(tmp_path / "r").values()} == {""}
     assert not list((tmp_path / "r").glob("*/failed*"))
 
 
@@ -119,7 +121,7 @@ def test_what_this_machine_lacks_costs_no_other_table(labs: Labs, tmp_path: Path
     labs.before = _lacks_kernel
     result = ended(tmp_path / "r", "--all", status=Exit.MISSING)
     board = scoreboard(tmp_path / "r")
-    assert [one["remark"] for one in board.values()] == ["", "", "not measured", "not measured"]
+    assert [entry["remark"] for entry in board.values()] == ["", "", "not measured", "not measured"]
     assert board["other/1"]["why"] == f"{KERNEL.message} (mptcplab kernel build 6.99)", "as the run itself says it"
     assert board["other/1"]["values"]["not measured"] == 4
     assert board["other/1"]["claims"]["not measured"] == 1
@@ -147,7 +149,7 @@ def test_what_is_missing_is_named_before_the_first_run(labs: Labs, tmp_path: Pat
     assert result.stderr.count("iptables") == 2, "the message, and the command"
     assert labs.made == 12
     board = scoreboard(tmp_path / "r")
-    assert [one["remark"] for one in board.values()] == ["", "", "not measured", "not measured"]
+    assert [entry["remark"] for entry in board.values()] == ["", "", "not measured", "not measured"]
     why = "this machine lacks iptables and kernel 6.99 (mptcplab doctor --for other/1 --install)"
     assert board["other/1"]["why"] == why, "a table names the command for itself, on one line"
     labs.lacks["made"] = [KERNEL]
@@ -164,7 +166,7 @@ def test_a_program_that_is_missing(labs: Labs, tmp_path: Path) -> None:
     labs.before = lambda _, out: setattr(labs, "fate", labs.fate if out.name == "made" else lambda _: None)
     ended(tmp_path / "r", "--all", status=Exit.MISSING)
     board = scoreboard(tmp_path / "r")
-    assert [one["why"] for one in board.values()] == ["this machine has no 'nginx' (apt)"] * 2 + [""] * 2
+    assert [entry["why"] for entry in board.values()] == ["this machine has no 'nginx' (apt)"] * 2 + [""] * 2
 
 
 def test_runs_without_such_a_value(labs: Labs, studies: Path, tmp_path: Path) -> None:
@@ -213,7 +215,12 @@ def test_an_interrupt_leaves_what_is_measured(labs: Labs, tmp_path: Path) -> Non
     result = call(tmp_path / "r", "--all")
     assert isinstance(result.exception, click.exceptions.Abort | KeyboardInterrupt)
     assert "2 of 4 tables" in result.stderr
-    assert [one["remark"] for one in scoreboard(tmp_path / "r").values()] == ["", "", "not measured", "not measured"]
+    assert [entry["remark"] for entry in scoreboard(tmp_path / "r").values()] == [
+        "",
+        "",
+        "not measured",
+        "not measured",
+    ]
     assert len(read_documents(tmp_path / "r" / "made")) == 2
 
 
@@ -231,7 +238,7 @@ def test_the_list_says_what_is_left(labs: Labs, tmp_path: Path, monkeypatch: pyt
     assert output[2] == f"other/1: first (12 runs, {lacks})"
     assert labs.made == 0
     document = json.loads(ended(tmp_path / "r", "--list", "--json").stdout)
-    assert [(one["runs"], one["recorded"], bool(one["lacks"])) for one in document["tables"]] == [
+    assert [(table["runs"], table["recorded"], bool(table["lacks"])) for table in document["tables"]] == [
         (12, 4, False),
         (12, 4, False),
         (12, 0, True),

@@ -43,12 +43,12 @@ def test_samples_are_counted_by_address() -> None:
         14001005050 (/dev/shm/#38665 (deleted))
         ffffffff81000000 ([kernel.kallsyms])
     """
-    found = profile.count(script.strip(), functions)
-    assert found["TCP and MPTCP"] == pytest.approx(0.4)
-    assert found["links' queues"] == pytest.approx(0.2)
-    assert found["programs and system calls"] == pytest.approx(0.2)
-    assert found["host kernel"] == pytest.approx(0.2)
-    assert set(found) == set(profile.PARTS)
+    counts = profile.count(script.strip(), functions)
+    assert counts["TCP and MPTCP"] == pytest.approx(0.4)
+    assert counts["links' queues"] == pytest.approx(0.2)
+    assert counts["programs and system calls"] == pytest.approx(0.2)
+    assert counts["host kernel"] == pytest.approx(0.2)
+    assert set(counts) == set(profile.PARTS)
 
 
 def test_table_subtracts_the_lab_without_traffic(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -45,7 +45,7 @@ class Segment:
         sequence = (self.starts[self.side] + self.at) % 2**32
         acked = (self.starts[1 - self.side] + self.acked) % 2**32 if self.flags & ACK else 0
         tcp = struct.pack("!HHIIBBHHH", source.port, target.port, sequence, acked, 5 << 4, self.flags, 65535, 0, 0)
-        addresses = b"".join(bytes(map(int, one.address.split("."))) for one in (source, target))
+        addresses = b"".join(bytes(map(int, end.address.split("."))) for end in (source, target))
         ip = struct.pack("!BBHHHBBH", 0x45, 0, 40 + self.length, 0, 0x4000, 64, 6, 0) + addresses
         return b"\x02\0\0\0\0\x02\x02\0\0\0\0\x01\x08\0" + ip + tcp + bytes(self.length)
 
@@ -53,8 +53,8 @@ class Segment:
 def pcap(segments: Iterable[Segment | tuple[int, bytes]], *, snaplen: int = 65535) -> bytes:
     """Return a pcap file, with times in microseconds, of segments or of (time, frame)."""
     parts = [struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, snaplen, 1)]
-    for one in segments:
-        time, packet = (one.time, one.packet) if isinstance(one, Segment) else one
+    for segment in segments:
+        time, packet = (segment.time, segment.packet) if isinstance(segment, Segment) else segment
         kept = packet[:snaplen]
         seconds, micros = divmod(_EPOCH + time, 10**6)
         parts += [struct.pack("<IIII", seconds, micros, len(kept), len(packet)), kept]

@@ -39,7 +39,9 @@ def connection_of(*names: str) -> ConnectionSummary:
 def text_of(*names: str) -> str:
     """Return what ``mptcplab capture`` prints."""
     summary = summary_of(*names)
-    return "\n".join([headline(summary), *(connection_table(one).to_markdown() for one in summary.connections)])
+    return "\n".join(
+        [headline(summary), *(connection_table(connection).to_markdown() for connection in summary.connections)]
+    )
 
 
 @pytest.mark.parametrize(

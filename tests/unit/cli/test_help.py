@@ -91,7 +91,7 @@ def _check_option(option: click.Option, text: str) -> None:
 @pytest.mark.parametrize(("name", "command", "ctx"), ALL, ids=[name or "mptcplab" for name in NAMES])
 def test_examples_are_commands_that_exist(name: str, command: click.Command, ctx: click.Context) -> None:
     """Every command line in a help names commands and options that exist."""
-    known = {path: found for path, found, _ in ALL}
+    known = {path: command for path, command, _ in ALL}
     text = command.get_help(ctx)
     examples = text.split("  Examples:\n")[1].split("\n\n")[0]
     lines = [line.strip() for line in examples.splitlines() if line.strip().startswith("mptcplab")]
@@ -130,7 +130,7 @@ def _on_terminal(*command: str, **variables: str) -> str:
 
 def _colours(text: str) -> set[str]:
     """Return the codes of colours among the escape sequences, without the codes of bold and dim text."""
-    codes = {code for found in _ANSI.findall(text) for code in found.split(";")}
+    codes = {code for number in _ANSI.findall(text) for code in number.split(";")}
     return codes - {"", "0", "1", "2", "3", "4", "22", "23", "24"}
 
 

@@ -152,12 +152,12 @@ class World:
 
     def pair(self, control: str, first: int, second: int, *, rtt_us: int = 20_000) -> tuple[Subflow, Subflow]:
         """Two subflows of these windows that have reported them to each other; `rtt_us` is the second's."""
-        one, other = self.subflow(control, first), self.subflow(control, second, rtt_us=rtt_us)
-        one.ack()
+        subflow, other = self.subflow(control, first), self.subflow(control, second, rtt_us=rtt_us)
+        subflow.ack()
         other.ack(rtt_us=rtt_us)
-        one.set(first)
+        subflow.set(first)
         other.set(second)
-        return one, other
+        return subflow, other
 
     def settings(self, *, hystart: bool = False, olia_best: int = 0, count_idle: bool = False) -> None:
         """The sysctl of this namespace."""

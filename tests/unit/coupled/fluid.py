@@ -59,8 +59,8 @@ def rest_with_links(users: Sequence[User], capacity: Sequence[float], steps: int
     total: list[Array] = [np.zeros(len(user.paths)) for user in users]
     for turn in range(steps):
         load = np.zeros(len(room))
-        for user, own in zip(users, windows, strict=True):
-            for path, window in zip(user.paths, own, strict=True):
+        for user, of_user in zip(users, windows, strict=True):
+            for path, window in zip(user.paths, of_user, strict=True):
                 load[list(path)] += user.count * window
         price = price * np.exp(0.03 * np.clip((load - room) / room, -1, 1))
         for at, user in enumerate(users):

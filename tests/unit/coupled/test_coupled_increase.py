@@ -216,15 +216,15 @@ def test_balia_decrease(library: Library, connection: Connection) -> None:
     paths, r = connection
     window, smallest = int(paths[r].window), 1 if len(paths) > 1 else 2
     remains = window - balia_decrease(paths, r)
-    found = library.of("balia_ssthresh", paths, r)
+    ssthresh = library.of("balia_ssthresh", paths, r)
     error = window * RELATIVE
-    assert max(smallest, remains - 1 - error) <= found <= max(smallest, remains + error)
-    assert max(smallest, window // 4) <= found <= max(smallest, window // 2)
+    assert max(smallest, remains - 1 - error) <= ssthresh <= max(smallest, remains + error)
+    assert max(smallest, window // 4) <= ssthresh <= max(smallest, window // 2)
 
 
 @pytest.mark.parametrize(("other", "kept"), [(100, 50), (110, 45), (140, 30), (150, 25), (400, 25)])
 def test_balia_decrease_is_a_ramp(library: Library, other: int, kept: int) -> None:
     """Of a window of 100 beside one of `other`, the same RTT: 50 if they are equal, 25 from half as much again."""
-    found = library.of("balia_ssthresh", [Path(100, 20000), Path(other, 20000)], 0)
-    print(f"beside {other}: {found}")
-    assert kept - 1 <= found <= kept
+    ssthresh = library.of("balia_ssthresh", [Path(100, 20000), Path(other, 20000)], 0)
+    print(f"beside {other}: {ssthresh}")
+    assert kept - 1 <= ssthresh <= kept

@@ -26,9 +26,9 @@ _SEQUENCES = (
 
 
 def _agree(driver: Driver, control: str, events: list[Event]) -> None:
-    found, expected = driver.run(control, events), model.run(control, events)
+    actual, expected = driver.run(control, events), model.run(control, events)
     for i, event in enumerate(events):
-        assert found[i] == expected[i], f"event {i}, {event}"
+        assert actual[i] == expected[i], f"event {i}, {event}"
 
 
 @pytest.mark.parametrize("control", CONGESTION_CONTROLS)

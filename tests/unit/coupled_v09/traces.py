@@ -46,8 +46,8 @@ def differences(driver: Driver, control: str) -> Iterator[str]:
     """The first difference of each recorded connection from what the driver's congestion control does."""
     for name in NAMES:
         trace = recorded(name, control)
-        found = driver.run(control, trace.events)
-        for i, (ours, theirs) in enumerate(zip(found, trace.windows, strict=True)):
+        outputs = driver.run(control, trace.events)
+        for i, (ours, theirs) in enumerate(zip(outputs, trace.windows, strict=True)):
             if ours != theirs:
                 yield f"{control}, {name}, line {i + 1} ({trace.events[i]}): {ours}, recorded {theirs}"
                 break

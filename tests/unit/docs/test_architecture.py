@@ -33,7 +33,7 @@ def _defined(body: list[ast.stmt], before: str = "") -> Iterator[str]:
     """Names of functions, classes, their members, and what a module is assigned."""
     for node in body:
         targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
-        yield from (before + one.id for one in targets if isinstance(one, ast.Name))
+        yield from (before + target.id for target in targets if isinstance(target, ast.Name))
         if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
             yield before + node.name
         if isinstance(node, ast.ClassDef):
@@ -55,7 +55,7 @@ def test_what_is_named_is_there(path: str, name: str) -> None:
 
 
 def test_every_room_is_described() -> None:
-    rooms = {f"{one.name}/" for one in PACKAGE.iterdir() if (one / "__init__.py").exists()}
-    rooms |= {one.name for one in PACKAGE.glob("*.py") if not one.name.startswith("__")}
+    rooms = {f"{path.name}/" for path in PACKAGE.iterdir() if (path / "__init__.py").exists()}
+    rooms |= {file.name for file in PACKAGE.glob("*.py") if not file.name.startswith("__")}
     rooms |= {f"packages/{file.parent.name}/" for file in (ROOT / "packages").glob("*/pyproject.toml")}
     assert rooms - set(re.findall(r"\*\*`([\w/.-]+)`\*\*", PAGE)) == set()

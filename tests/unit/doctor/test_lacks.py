@@ -59,7 +59,7 @@ class Machine:
         status = next((status for word, status in self.statuses.items() if word in command), 0)
         if status == 0:
             for question, errors in self.lacks.items():
-                self.lacks[question] = [one for one in errors if not _gets(command, one)]
+                self.lacks[question] = [error for error in errors if not _gets(command, error)]
         return status
 
 
@@ -211,14 +211,14 @@ def test_what_a_build_needs_is_among_what_is_missing(monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(lacks, "toolchain_of", absent)
     assert collect_lacks({"a": [IPTABLES]}, INSTALL, DEBIAN).packages == ["iptables"], "nothing has to be built"
-    found = collect_lacks({"a": [KERNEL, PROXY]}, INSTALL, DEBIAN)
-    assert found.command == (
+    reports = collect_lacks({"a": [KERNEL, PROXY]}, INSTALL, DEBIAN)
+    assert reports.command == (
         "sudo apt-get install flex golang-go && mptcplab kernel build --cpu && mptcplab gateways build xray"
     )
-    users = {lack.error.subject: lack.use for lack in found.lacks}
+    users = {lack.error.subject: lack.use for lack in reports.lacks}
     assert users["flex"] == "`mptcplab kernel build`"
     assert users["Go 1.24 or later"] == "`mptcplab gateways build xray`"
-    error = found.to_error()
+    error = reports.to_error()
     assert error.message == "this machine lacks Go 1.24 or later, flex, kernel 7.2-cpu and xray"
 
 
@@ -261,14 +261,14 @@ def test_a_way_to_go_on_without_it_is_named() -> None:
 )
 @pytest.mark.usefixtures("debian")
 def test_a_sentence_is_not_joined_like_a_command(system: LinuxDistribution, separator: str) -> None:
-    found = collect_lacks({"a": [TSHARK, PROXY]}, INSTALL, system)
-    assert found.command == separator.join([system.install(["tshark"]), "mptcplab gateways build xray"])
+    lacks = collect_lacks({"a": [TSHARK, PROXY]}, INSTALL, system)
+    assert lacks.command == separator.join([system.install(["tshark"]), "mptcplab gateways build xray"])
 
 
 def test_many_users_are_counted() -> None:
-    found = collect_lacks({f"s/{number}": [IPTABLES] for number in range(9)}, INSTALL, DEBIAN)
-    assert found.lacks[0].use == "s/0, s/1, s/2 and 6 others"
-    assert len(found.to_json()["findings"][0]["users"]) == 9
+    lacks = collect_lacks({f"s/{number}": [IPTABLES] for number in range(9)}, INSTALL, DEBIAN)
+    assert lacks.lacks[0].use == "s/0, s/1, s/2 and 6 others"
+    assert len(lacks.to_json()["findings"][0]["users"]) == 9
 
 
 def test_the_options_of_the_experiment_decide_what_it_needs(

@@ -70,5 +70,5 @@ def test_a_run_of_tcp_is_as_expected() -> None:
 
 def test_packets_with_the_option_that_are_dropped_do_not_make_the_path_dead() -> None:
     counters = {"MPTcpExtMPCapableSYNTXDrop": 1, "MPTcpExtMPCapableSYNTX": 1}
-    found = explain(Evidence(hosts=(host(counters=counters, unanswered=(("192.0.2.1:4", f"{REMOTE}:80"),)),)))
-    assert [finding.reason for finding in found] == ["syns-dropped"]
+    findings = explain(Evidence(hosts=(host(counters=counters, unanswered=(("192.0.2.1:4", f"{REMOTE}:80"),)),)))
+    assert [finding.reason for finding in findings] == ["syns-dropped"]

@@ -70,7 +70,7 @@ def test_a_key_that_follows_from_others_is_none_of_the_lines() -> None:
 def test_numbers_lie_along_the_axis_before_names() -> None:
     """Five schedulers and four delays: lines over the delay, as on the report's page."""
     schedulers = ("default", "minrtt", "blest", "roundrobin", "redundant")
-    points = [{"scheduler": one, "delay": f"{ms} ms"} for one in schedulers for ms in (10, 40, 80, 160)]
+    points = [{"scheduler": scheduler, "delay": f"{ms} ms"} for scheduler in schedulers for ms in (10, 40, 80, 160)]
     assert choose_axis(points) == "delay"
     two = [point for point in points if point["delay"] in ("10 ms", "40 ms")]
     assert choose_axis(two) == "scheduler", "two points make no curve"

@@ -53,7 +53,7 @@ def _capacity(folder: Path, *, protocol: str = "mptcp", links: str = LINKS, even
     (run,) = (folder / "made" / "runs").iterdir()
     keys = ("kind", "link", "direction", "value")
     plan = compile_plan(experiment.points[0].scenario, seed=1)
-    rows = [{"instant_ns": one.at_ns, **{key: getattr(one, key) for key in keys}} for one in plan.events]
+    rows = [{"instant_ns": event.at_ns, **{key: getattr(event, key) for key in keys}} for event in plan.events]
     if rows:
         samples.write(rows, run / "events.parquet")
     (timeline,) = timelines(Recording(run), max_values=1000)
@@ -69,8 +69,8 @@ def test_mptcp_has_the_capacity_of_all_paths_and_tcp_of_its_own(tmp_path: Path) 
     both = _capacity(tmp_path / "both", events=SLOWER + TUNNEL)
     # Without acknowledgements a path carries nothing: it is down in one direction only.
     assert _values(both) == [(0, 70), (0.5, 30), (1, 10), (1.5, 30)]
-    own = _capacity(tmp_path / "own", protocol="tcp", events=SLOWER + TUNNEL)
-    assert _values(own) == [(0, 50), (0.5, 10)], "the other path is down, and TCP does not use it"
+    capacity = _capacity(tmp_path / "own", protocol="tcp", events=SLOWER + TUNNEL)
+    assert _values(capacity) == [(0, 50), (0.5, 10)], "the other path is down, and TCP does not use it"
 
 
 @pytest.mark.parametrize(
@@ -128,8 +128,8 @@ def test_a_shared_bottleneck_counts_once() -> None:
     }
 
     def carried(*paths: str) -> list[float] | None:
-        found = joint_capacity([frozenset((name, "forward") for name in path) for path in paths], rates)
-        return None if found is None else list(found)
+        capacity = joint_capacity([frozenset((name, "forward") for name in path) for path in paths], rates)
+        return None if capacity is None else list(capacity)
 
     assert carried("a") == [3, 3]
     assert carried("ad") == [3, 2], "the bottleneck of a path changes"

@@ -63,9 +63,9 @@ def _edges(text: Any) -> np.ndarray[Any, np.dtype[np.float64]]:
     return turned
 
 
-def _apart(one: Any, other: Any) -> bool:
+def _apart(box: Any, other: Any) -> bool:
     """Return whether a line along an edge of one of two rectangles separates them."""
-    first, second = _edges(one), _edges(other)
+    first, second = _edges(box), _edges(other)
     for corners in (first, second):
         for edge in (corners[1] - corners[0], corners[2] - corners[1]):
             left, right = first @ edge, second @ edge

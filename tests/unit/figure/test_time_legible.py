@@ -141,7 +141,9 @@ def test_a_queue_has_the_colour_of_its_path() -> None:
         drawing = plt.figure(figsize=figure.size, layout="constrained")
         draw_over_time(figure, drawing)
         rate, rtt, queue = drawing.axes
-        filled = {one.get_label(): to_hex(one.get_facecolor()[0]).upper() for one in rate.collections}
+        filled = {
+            collection.get_label(): to_hex(collection.get_facecolor()[0]).upper() for collection in rate.collections
+        }
         lines = {line.get_label(): (line.get_color(), line.get_linestyle()) for line in (*rtt.lines, *queue.lines)}
         plt.close(drawing)
     first, second = filled["shared>link1"], filled["shared>link2"]

@@ -72,9 +72,9 @@ def test_an_upload_uses_the_other_rate(tmp_path: Path) -> None:
 
 
 def test_typed_values_complete_lines_that_were_found() -> None:
-    found = [line_of(parse_line("line1: 8 Mbit/s down, ping 20 ms"), "down")]
-    lines, others = complete_lines(found, [parse_line("line1: queue 300 ms"), parse_line(LTE)])
-    assert (lines[0].queue.kind, lines[0].queue.value, lines[0].rate) == ("stated", 0.3, found[0].rate)
+    first_lines = [line_of(parse_line("line1: 8 Mbit/s down, ping 20 ms"), "down")]
+    lines, others = complete_lines(first_lines, [parse_line("line1: queue 300 ms"), parse_line(LTE)])
+    assert (lines[0].queue.kind, lines[0].queue.value, lines[0].rate) == ("stated", 0.3, first_lines[0].rate)
     assert [line.name for line in others] == ["lte"]
 
 

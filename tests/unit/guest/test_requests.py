@@ -145,8 +145,8 @@ def test_requests_of_the_path_manager() -> None:
     ],
 )
 def test_requests_of_tc(line: str, flags: int, place: str, options: str) -> None:
-    protocol, kind, found, body = _request(f"tc qdisc {line}")
-    assert (protocol, kind, found) == (ROUTE, 36, flags)
+    protocol, kind, number, body = _request(f"tc qdisc {line}")
+    assert (protocol, kind, number) == (ROUTE, 36, flags)
     assert body.startswith(f"00000000 03000000 {place} 00000000")
     assert body.endswith(f"0200 {options}")
 

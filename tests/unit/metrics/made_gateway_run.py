@@ -141,6 +141,6 @@ class Made:
     def _algorithms(self) -> dict[str, Any]:
         """The exit sends; its sockets on lan and wan have another congestion control."""
         inner = [("10.0.2.2:8388", "10.0.2.1:40100"), ("10.0.3.2:8388", "10.0.3.1:40100")]
-        found = [{"local": here, "remote": there, "congestion": ["olia"], "scheduler": []} for here, there in inner]
+        sockets = [{"local": here, "remote": there, "congestion": ["olia"], "scheduler": []} for here, there in inner]
         other = {"local": "10.0.4.1:40001", "remote": "10.0.4.2:5001", "congestion": ["bbr"], "scheduler": []}
-        return {"sockets": [*found, other]}
+        return {"sockets": [*sockets, other]}

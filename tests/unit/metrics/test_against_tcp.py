@@ -104,8 +104,8 @@ def test_it_does_not_say_when_a_point_has_enough_runs() -> None:
 
 
 def test_the_two_benefits_have_two_names() -> None:
-    found = [metric for name, metric in METRICS.items() if "benefit" in name]
-    assert [metric.noun for metric in found] == ["aggregation benefit over TCP", "aggregation benefit of capacity"]
+    metrics = [metric for name, metric in METRICS.items() if "benefit" in name]
+    assert [metric.noun for metric in metrics] == ["aggregation benefit over TCP", "aggregation benefit of capacity"]
     assert "aggregation_benefit" not in METRICS
 
 
@@ -182,5 +182,5 @@ def test_without_runs_of_tcp_the_error_says_what_it_needs(
     with pytest.raises(InputError, match="no run has the metric") as refused:
         build_figure(results, FigureChoice(metric=OVER_TCP, kind="bars"))
     assert str(refused.value.hint).startswith(needs)
-    found = output_of(monkeypatch, capsys, "compare", folder, folder, "--metric", OVER_TCP)
-    assert needs in " ".join(found.err.split()), found
+    output = output_of(monkeypatch, capsys, "compare", folder, folder, "--metric", OVER_TCP)
+    assert needs in " ".join(output.err.split()), output

@@ -37,24 +37,24 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def test_a_kept_result_is_the_measured_one(recordings: list[Recording], measured: list[str]) -> None:
-    first = [cached_result(one) for one in recordings]
-    again = [cached_result(Recording(one.folder)) for one in recordings]
-    assert again == first == [run_result(one) for one in recordings]
+    first = [cached_result(recording) for recording in recordings]
+    again = [cached_result(Recording(recording.folder)) for recording in recordings]
+    assert again == first == [run_result(recording) for recording in recordings]
     assert len(measured) == len(recordings) > 1, "each is measured once"
     other = cached_result(recordings[0], (("transport.protocol", "mptcp"),))
     assert (other.settings, other.measured) == ((("transport.protocol", "mptcp"),), first[0].measured)
 
 
 def test_what_has_changed_is_measured_again(recordings: list[Recording], measured: list[str], tmp_path: Path) -> None:
-    (one, *_) = recordings
-    cached_result(one)
+    (recording, *_) = recordings
+    cached_result(recording)
     for file in (tmp_path / "cache" / "mptcplab" / "measured").iterdir():
         file.write_bytes(file.read_bytes()[:100])
-    assert cached_result(one) == run_result(one), "a file that was cut short"
+    assert cached_result(recording) == run_result(recording), "a file that was cut short"
     assert len(measured) == 2
-    (one.folder / "manifest.json").write_text("{}")
+    (recording.folder / "manifest.json").write_text("{}")
     with pytest.raises(LabError, match="has no format number"):
-        cached_result(Recording(one.folder))
+        cached_result(Recording(recording.folder))
 
 
 def test_plugins_measure_what_they_like(

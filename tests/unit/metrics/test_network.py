@@ -55,7 +55,9 @@ def _events(folder: Path, *events: tuple[str, str, str]) -> None:
 
 
 def _seen(recording: Recording, place: tuple[str, str] = FORWARD) -> DirectionCounters:
-    return next(one for one in network_counters(recording).get(LINKS) if (one.link, one.direction) == place)
+    return next(
+        counter for counter in network_counters(recording).get(LINKS) if (counter.link, counter.direction) == place
+    )
 
 
 def _warnings(recording: Recording) -> list[str]:
@@ -139,7 +141,9 @@ def test_losses_that_chance_does_not_explain(tmp_path: Path, loss: str, drops: i
     text = SCENARIO.replace('loss = "1 %"', loss or 'jitter = "1 ms"')
     recording = _recording(tmp_path, text, {FORWARD: {"packets": 10_000 - drops, "drops": drops}})
     warnings = _warnings(recording)
-    assert [f"link1 forward lost {drops} of 10000 packets" in one for one in warnings] == [True] * is_reported, warnings
+    assert [f"link1 forward lost {drops} of 10000 packets" in warning for warning in warnings] == [
+        True
+    ] * is_reported, warnings
 
 
 def test_losses_of_a_link_whose_queue_was_emptied_are_not_compared(tmp_path: Path) -> None:
@@ -156,7 +160,7 @@ def test_endpoints(tmp_path: Path, implicit: dict[str, Any]) -> None:
     recording = _recording(tmp_path)
     file = tmp_path / "counters" / "server" / "mptcp-endpoint.json"
     asked = {"address": "10.0.4.2", "id": 1, "signal": True, "dev": "link2"}
-    (of_server,) = (one for one in network_counters(recording).get(ENDPOINTS) if one.host == "server")
+    (of_server,) = (counter for counter in network_counters(recording).get(ENDPOINTS) if counter.host == "server")
     assert of_server.asked == ("10.0.4.2 signal", "at most 8 subflows", "at most 8 announced addresses")
     file.write_text(json.dumps([asked, {"address": "10.0.2.2", "id": 2, **implicit}]))
     assert _warnings(recording) == []
@@ -254,7 +258,9 @@ def test_results_have_it(tmp_path: Path) -> None:
     page = (tmp_path / "r.html").read_text()
     assert "The network as seen" in page
     assert "r2 → server" in page
-    assert not any(warning for run in results.recorded for one in run.result.measured for warning in _of_links(one))
+    assert not any(
+        warning for run in results.recorded for measurement in run.result.measured for warning in _of_links(measurement)
+    )
 
 
 def test_a_loss_that_differs_from_the_scenario_is_a_warning(tmp_path: Path) -> None:
@@ -266,14 +272,14 @@ def test_a_loss_that_differs_from_the_scenario_is_a_warning(tmp_path: Path) -> N
     file.write_text(json.dumps(described))
     results = open_results(tmp_path / "r")
     (run,) = (run for run in results.recorded if run.recording.folder.name == some.name)
-    assert [len(_of_links(one)) for one in run.result.measured] == [1]
+    assert [len(_of_links(measurement)) for measurement in run.result.measured] == [1]
     (row,) = (row for row in network_document([run.result])["links"] if row["seeds_outside_99.9_percent"])
     assert row["lost"]["mean"] == 500
     assert any("at random" in warning for row in results.rows for warning in row.warnings)
 
 
-def _of_links(one: WorkloadMeasurement) -> list[str]:
-    return [warning for warning in one.warnings if "at random" in warning]
+def _of_links(measurement: WorkloadMeasurement) -> list[str]:
+    return [warning for warning in measurement.warnings if "at random" in warning]
 
 
 def test_unknown_values_have_no_counters(tmp_path: Path) -> None:

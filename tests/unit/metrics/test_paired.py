@@ -37,8 +37,10 @@ def test_paired_differences_of_a_sweep() -> None:
     faster = {seed: 2 * value for seed, value in A.items()}
     rows = _rows(("mptcp", "1 ms", faster), ("mptcp", "9 ms", faster), ("tcp", "1 ms", A), ("tcp", "9 ms", SLOWER))
     pairs = paired_rows(rows)
-    found = [(pair.key.rpartition(".")[2], pair.first, pair.second, tuple(pair.settings.values())) for pair in pairs]
-    assert found == [
+    differences = [
+        (pair.key.rpartition(".")[2], pair.first, pair.second, tuple(pair.settings.values())) for pair in pairs
+    ]
+    assert differences == [
         ("protocol", "tcp", "mptcp", ("1 ms",)), ("protocol", "tcp", "mptcp", ("9 ms",)),
         ("delay", "1 ms", "9 ms", ("mptcp",)), ("delay", "1 ms", "9 ms", ("tcp",)),
     ]  # fmt: skip

@@ -31,7 +31,7 @@ def _recording(folder: Path, rows: str) -> Recording:
     (run,) = (folder / "made" / "runs").iterdir()
     keys = ("kind", "link", "direction", "value")
     plan = compile_plan(experiment.points[0].scenario, seed=1)
-    rows_of = [{"instant_ns": one.at_ns, **{key: getattr(one, key) for key in keys}} for one in plan.events]
+    rows_of = [{"instant_ns": event.at_ns, **{key: getattr(event, key) for key in keys}} for event in plan.events]
     samples.write(rows_of, run / "events.parquet")
     return Recording(run)
 
@@ -48,11 +48,11 @@ def _recording(folder: Path, rows: str) -> Recording:
 def test_a_long_pause_has_a_warning(tmp_path: Path, rows: str, longest: str | None) -> None:
     recording = _recording(tmp_path, rows)
     (ends,) = ends_of(recording)
-    found = list(pause_warnings(recording, ends, (), with_mptcp=True))
+    warnings = list(pause_warnings(recording, ends, (), with_mptcp=True))
     if longest is None:
-        assert found == []
+        assert warnings == []
     else:
-        (warning,) = found
+        (warning,) = warnings
         assert warning.startswith(f"link1 has a rate of 0 by its trace, for up to {longest}: packets wait")
     # TCP uses one path, and the other's pauses do not matter to it.
     paths = recording.manifest["paths"]["bulk"]

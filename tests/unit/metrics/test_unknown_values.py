@@ -59,7 +59,7 @@ def test_samples_of_others_are_not_those_of_a_program(tmp_path: Path) -> None:
     samples.write([row], tmp_path / "subflows.parquet")
     table = Recording(tmp_path).subflows
     assert last_rows(table, node="server", program="datagrams.server") == []
-    assert [one["bytes_received"] for one in last_rows(table, node="server", program=None)] == [9]
+    assert [last_row["bytes_received"] for last_row in last_rows(table, node="server", program=None)] == [9]
 
 
 def test_the_last_sample_of_a_closed_socket_is_the_last_with_counts(tmp_path: Path) -> None:
@@ -223,20 +223,20 @@ def _made_zero(text: str) -> bool:
 
 def test_no_code_behind_a_recording_makes_zero_of_nothing() -> None:
     files = [file for room in _ROOMS for file in ([SOURCE / room] if "." in room else (SOURCE / room).rglob("*.py"))]
-    found = [
+    lines = [
         f"{file.relative_to(SOURCE)}:{number}: {line.strip()}"
         for file in files
         for number, line in enumerate(file.read_text().splitlines(), start=1)
         if _made_zero(line)
     ]
-    print(found)
-    assert [one for one in found if not any(text in one for text in _ZERO_IS_TRUE)] == []
-    assert [text for text in _ZERO_IS_TRUE if not any(text in one for one in found)] == [], "nobody needs it any more"
+    print(lines)
+    assert [line for line in lines if not any(text in line for text in _ZERO_IS_TRUE)] == []
+    assert [text for text in _ZERO_IS_TRUE if not any(text in line for line in lines)] == [], "nobody needs it any more"
     assert len(files) > 50
 
 
 @pytest.mark.parametrize(
-    ("line", "found"),
+    ("line", "made_up"),
     [
         ("total = row['bytes'] or 0", True),
         ("low = mean - (self.half_width or 0.0)", True),
@@ -247,5 +247,5 @@ def test_no_code_behind_a_recording_makes_zero_of_nothing() -> None:
         ('gap = row.get("pause_ns")', False),
     ],
 )
-def test_the_guard_finds(line: str, *, found: bool) -> None:
-    assert _made_zero(line) is found
+def test_the_guard_finds(line: str, *, made_up: bool) -> None:
+    assert _made_zero(line) is made_up

@@ -38,9 +38,9 @@ def test_what_the_kernel_accepted_and_no_sample_shows(accepted: int, joined: int
 
 def test_one_subflow_is_only_what_was_seen() -> None:
     """Of 25 pages a sample every half second saw one, which had one subflow: "1 subflow" said that none had more."""
-    one = MptcpUse(1, 1, 0, subflows=1, carrying={1: 1}, unseen=12)
-    assert one.text == "1 subflow seen"
-    assert use_of_all([one, one]).text == "1 subflow seen"
+    use = MptcpUse(1, 1, 0, subflows=1, carrying={1: 1}, unseen=12)
+    assert use.text == "1 subflow seen"
+    assert use_of_all([use, use]).text == "1 subflow seen"
     assert MptcpUse(1, 1, 0, subflows=1, carrying={1: 1}).text == "1 subflow"
     assert MptcpUse(2, 2, 0, subflows=2, carrying={1: 1, 2: 1}, unseen=12).text == "1 to 2 subflows", "it was seen"
     assert MptcpUse(1, 1, 0, subflows=2, carrying={1: 1}, unseen=12).text == "1 of 2 subflows seen"

@@ -50,9 +50,9 @@ def _episode(until_s: float, bytes_per_second: float = 1000) -> Episode:
 def test_a_trickle_is_an_outage() -> None:
     """Nothing for 1 s, then 5 % of the rate for 2 s: the gap is 1 s, and the outage 3 s."""
     curve = _curve([(10, 1000), (1, 0), (2, 50), (5, 400)])
-    found = outage_s(curve, _episode(curve.end_s))
-    assert found is not None
-    assert 3 - _ROUNDING_S <= found <= 3 + _SLACK_S, found
+    outage = outage_s(curve, _episode(curve.end_s))
+    assert outage is not None
+    assert 3 - _ROUNDING_S <= outage <= 3 + _SLACK_S, outage
 
 
 def test_a_short_interruption_is_as_long_as_it_is() -> None:
@@ -76,9 +76,9 @@ def test_an_exact_pause_is_taken_as_it_is() -> None:
 
 def test_two_outages_are_not_one() -> None:
     curve = _curve([(10, 1000), (2, 0), (2, 1000), (3, 0), (5, 1000)])
-    found = outage_s(curve, _episode(curve.end_s))
-    assert found is not None
-    assert 3 - _ROUNDING_S <= found <= 3 + _SLACK_S, found
+    outage = outage_s(curve, _episode(curve.end_s))
+    assert outage is not None
+    assert 3 - _ROUNDING_S <= outage <= 3 + _SLACK_S, outage
 
 
 def test_data_in_pieces_has_no_outage() -> None:
@@ -98,10 +98,10 @@ def test_half_of_the_rate_to_expect_is_usable() -> None:
 def test_it_is_usable_only_after_the_interruption() -> None:
     """What had arrived already gives the first second its rate; then 5 s have nothing. It was usable after 0 s."""
     curve = _curve([(10, 1000), (0.6, 1000), (5, 0), (5, 1000)])
-    found = usable_s(curve, _episode(curve.end_s))
-    assert found is not None
+    usable = usable_s(curve, _episode(curve.end_s))
+    assert usable is not None
     # The first second with half of the rate that ends after the gap begins half a second before its end.
-    assert 5.6 - 0.5 - _STEP_S <= found <= 5.6, found
+    assert 5.6 - 0.5 - _STEP_S <= usable <= 5.6, usable
 
 
 def test_an_interruption_within_a_second_leaves_it_usable() -> None:
@@ -121,8 +121,10 @@ def test_an_interruption_by_the_restoration_is_none_of_the_failure() -> None:
 def test_half_a_second_of_trickle_before_the_rate_is_usable_at_once() -> None:
     """The beginning of the first second with half of the rate may belong to the outage, as docs/metrics.md says."""
     curve = _curve([(10, 1000), (1, 0), (0.4, 50), (5, 1000)])
-    found = usable_s(curve, _episode(curve.end_s))
-    assert found == pytest.approx(recovery_s(curve, 10.0, 4000, curve.end_s)), "that of an ordinary failure is the same"
+    usable = usable_s(curve, _episode(curve.end_s))
+    assert usable == pytest.approx(recovery_s(curve, 10.0, 4000, curve.end_s)), (
+        "that of an ordinary failure is the same"
+    )
 
 
 def _lossy(mean: float, seconds: float) -> list[tuple[float, float]]:
@@ -182,7 +184,7 @@ def test_what_can_be_expected_is_what_the_remaining_path_carries() -> None:
 def test_without_any_path_the_best_one_is_expected_back() -> None:
     curve = _curve([(10, 1100), (1, 0), (9, 1100)])
     both = [DOWN_FAST, Instant(10.0, is_failure=True, place="slow"), UP_FAST]
-    assert {one.expected_bps for one in episodes(curve, both, CAPACITIES, LINKS)} == {8000}
+    assert {episode.expected_bps for episode in episodes(curve, both, CAPACITIES, LINKS)} == {8000}
     later = [DOWN_FAST, UP_FAST, Instant(16.0, is_failure=True, place="slow")]
     first, second = episodes(curve, later, CAPACITIES, LINKS)
     assert (first.until_s, second.expected_bps) == (16.0, 8000)
@@ -193,13 +195,13 @@ def test_an_outage_is_as_long_as_the_trickle(tenths: int, percent: int, tens: in
     """Whatever the trickle carries below 10 %, and whatever above 10 % follows."""
     seconds = tenths / 10
     curve = _curve([(10, 1000), (seconds, 10 * percent), (5, 100 * tens)])
-    found = outage_s(curve, _episode(curve.end_s))
-    assert found is not None
+    outage = outage_s(curve, _episode(curve.end_s))
+    assert outage is not None
     # A window with a trickle of 9 % is low until it has 1/11 of 20 % in it.
-    assert seconds - _STEP_S <= found <= seconds + _SLACK_S + 0.5, (seconds, percent, tens, found)
+    assert seconds - _STEP_S <= outage <= seconds + _SLACK_S + 0.5, (seconds, percent, tens, outage)
     gap = gap_s(curve, 10.0, curve.end_s)
     assert gap is not None
-    assert found >= gap
+    assert outage >= gap
 
 
 def test_an_outage_that_has_not_ended_is_as_unknown_as_its_gap() -> None:
@@ -225,10 +227,10 @@ def test_an_interruption_begins_with_the_failure(
 ) -> None:
     curve = _curve([(10, 1000), *after])
     episode = _episode(curve.end_s)
-    found = interruption_s(curve, episode), outage_after_s(curve, episode)
+    times = interruption_s(curve, episode), outage_after_s(curve, episode)
     # Windows with a trickle are wrong by less than the slack; reads without an interruption have no longest one.
-    assert found[0] == pytest.approx(interruption, abs=_SLACK_S), f"{why}: {found}"
-    assert why.startswith("none") or found[1] == pytest.approx(begins, abs=_SLACK_S), f"{why}: {found}"
+    assert times[0] == pytest.approx(interruption, abs=_SLACK_S), f"{why}: {times}"
+    assert why.startswith("none") or times[1] == pytest.approx(begins, abs=_SLACK_S), f"{why}: {times}"
 
 
 @pytest.mark.parametrize(("later_s", "interruption"), [(0.0, float("inf")), (3.0, _STEP_S)])

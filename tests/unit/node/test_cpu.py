@@ -83,22 +83,24 @@ transport = {}
 
 def test_a_gateways_program_is_charged_on_its_node(tmp_path: Path) -> None:
     plan = _plan(tmp_path, GATEWAY + CPU)
-    assert [one.name for one in plan.programs if one.argv[: len(CHARGED)] == CHARGED] == ["gateway.entry-bond"]
+    assert [program.name for program in plan.programs if program.argv[: len(CHARGED)] == CHARGED] == [
+        "gateway.entry-bond"
+    ]
 
 
 def test_the_cpu_adds_its_settings_and_counter_and_changes_nothing_else(tmp_path: Path) -> None:
     without, plan = (json.loads(_plan(tmp_path, SCENARIO + end).to_json()) for end in ("", CPU))
     settings = ["net.lab.cpu_per_call_ps=1200000", "net.lab.cpu_per_byte_ps=350"]
-    (changed,) = [one for one in plan["setup"] if settings[0] in one["argv"]]
+    (changed,) = [command for command in plan["setup"] if settings[0] in command["argv"]]
     assert (changed["node"], changed["argv"][-2:]) == ("server", settings)
     changed["argv"] = changed["argv"][:-2]
     assert plan["setup"] == without["setup"]
-    (counter,) = [one for one in plan["counters"] if one["name"] == "cpu.txt"]
+    (counter,) = [counter for counter in plan["counters"] if counter["name"] == "cpu.txt"]
     assert (counter["node"], counter["argv"]) == ("server", ["cat", "/proc/net/lab_cpu"])
     plan["counters"].remove(counter)
-    for one in plan["programs"]:
-        if one["name"] == "bulk.server":
-            one["argv"], one["starts"] = one["argv"][len(CHARGED) :], []
+    for program in plan["programs"]:
+        if program["name"] == "bulk.server":
+            program["argv"], program["starts"] = program["argv"][len(CHARGED) :], []
     assert plan == without
 
 

@@ -70,7 +70,7 @@ def test_the_default_of_loopback_is_not_recorded(tmp_path: Path) -> None:
     assert dumped[0] == dumped[1]
     assert "loopback_offload" not in dumped[0]
     assert dumped[2]["loopback_offload"] is False
-    assert all("loopback_packet_time" not in one for one in dumped)
+    assert all("loopback_packet_time" not in record for record in dumped)
 
 
 def test_packets_take_time_on_loopback_one_by_one(tmp_path: Path) -> None:
@@ -126,8 +126,8 @@ def _left(folder: Path, stderr: str) -> Path:
 
 def test_captures_become_files(tmp_path: Path) -> None:
     collect(_left(tmp_path, SAID % (7, 9, 0)), ["capture.client-access1", "bulk.server"])
-    (found,) = Recording(tmp_path).captures.items()
-    assert (found[0], found[1].read_bytes()) == ("client-access1", b"pcap")
+    (path,) = Recording(tmp_path).captures.items()
+    assert (path[0], path[1].read_bytes()) == ("client-access1", b"pcap")
     assert not (tmp_path / "out" / "capture.client-access1.out").exists()
 
 

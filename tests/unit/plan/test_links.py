@@ -55,7 +55,7 @@ def test_offload_sets_both_ends_and_lets_a_whole_aggregate_pass() -> None:
         "z": {"between": ["r1", "server"]},
     }
     plan = plan_of(links, routers=("r1",))
-    texts = [(one.node, " ".join(one.argv)) for one in plan.setup]
+    texts = [(command.node, " ".join(command.argv)) for command in plan.setup]
     assert [(node, text) for node, text in texts if "gso" in text and " a " in text] == [
         ("client", "ethtool -K a tso on gso on gro off"),
         ("client", "ip link set dev a gso_max_size 64000"),

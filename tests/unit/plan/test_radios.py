@@ -42,8 +42,8 @@ def _lines(plan: Plan) -> list[str]:
 
 
 def _index(lines: list[str], part: str) -> int:
-    (found,) = (index for index, line in enumerate(lines) if part in line)
-    return found
+    (index,) = (index for index, line in enumerate(lines) if part in line)
+    return index
 
 
 def test_each_step_comes_after_what_it_needs() -> None:
@@ -281,7 +281,7 @@ def test_events_of_radios_are_lines_of_the_medium(tmp_path: Path) -> None:
         "off radio2 4",
         "power radio3 1 5",
     ]
-    assert [(one.kind, one.link, one.value, one.commands) for one in plan.events] == [
+    assert [(event.kind, event.link, event.value, event.commands) for event in plan.events] == [
         ("power", "ap1", "5 dBm", ()),
         ("down", "wifi2", "silent", ()),
         ("up", "wifi2", "", ()),

@@ -44,8 +44,8 @@ def test_examples_declare_their_programs(file: Path) -> None:
 @pytest.mark.parametrize("algorithms", [{}, {"congestion_control": "lia", "scheduler": "redundant"}])
 @pytest.mark.parametrize("kind", KINDS)
 def test_kinds_declare_their_programs(kind: str, algorithms: dict[str, Any], protocol: str) -> None:
-    own = {} if kind == "udp" else algorithms
-    workload = {"kind": kind, "from": "client", "to": "server", **KINDS[kind].smallest, **own}
+    parameters = {} if kind == "udp" else algorithms
+    workload = {"kind": kind, "from": "client", "to": "server", **KINDS[kind].smallest, **parameters}
     hosts = {name: {"transport": {"protocol": protocol}} for name in ("client", "server")}
     reorder = {"delay": "1 ms", "reorder": "1 %"}
     scenario = {
@@ -66,7 +66,7 @@ def test_nodes_declare_their_programs(kind: str) -> None:
 @pytest.mark.parametrize(
     "keys",
     [
-        *(keys for one in BEHAVIOURS for keys in (one.smallest, one.with_more_programs)),
+        *(keys for behaviour in BEHAVIOURS for keys in (behaviour.smallest, behaviour.with_more_programs)),
         *({"discipline": name} for name in DISCIPLINES),
     ],
 )

@@ -39,16 +39,16 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]
 
 def test_table_json_and_frame(made: tuple[Path, dict[str, Any]]) -> None:
     """MPTCP with two subflows has half of its goodput, with one decimal digit, as the metric specifies."""
-    _, found = made
-    for row, document in zip(found["table"], found["json"], strict=True):
+    _, output = made
+    for row, document in zip(output["table"], output["json"], strict=True):
         goodput, each = (float(row[name].split()[0]) for name in ("goodput Mbit/s", "per subflow Mbit/s"))
         subflows = {"mptcp": 2, "tcp": 0}[row["protocol"]] or 1
         assert each == pytest.approx(goodput / subflows, abs=0.06)
         assert row["per subflow Mbit/s"].split()[0] == f"{document['mean']:.1f}"
         assert (document["n"], document["seeds"]) == (3, [1, 2, 3])
-    assert "per subflow Mbit/s" in found["numeric"]
-    assert len(found["frame"]) == 18
-    assert None not in found["frame"]
+    assert "per subflow Mbit/s" in output["numeric"]
+    assert len(output["frame"]) == 18
+    assert None not in output["frame"]
 
 
 def test_page(made: tuple[Path, dict[str, Any]]) -> None:
@@ -67,10 +67,10 @@ def test_compare(made: tuple[Path, dict[str, Any]]) -> None:
 
 
 def test_until_and_study(made: tuple[Path, dict[str, Any]]) -> None:
-    _, found = made
-    assert all(count > 3 for count in found["until"]), "the metric varies from seed to seed"
-    assert found["until duration"] == [3, 3], "the duration does not"
-    assert found["study"] == pytest.approx(sum(one["mean"] for one in found["json"][3:]) / 3, rel=0.01)
+    _, output = made
+    assert all(count > 3 for count in output["until"]), "the metric varies from seed to seed"
+    assert output["until duration"] == [3, 3], "the duration does not"
+    assert output["study"] == pytest.approx(sum(value["mean"] for value in output["json"][3:]) / 3, rel=0.01)
 
 
 def test_two_of_one_name_are_refused(made: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:

@@ -28,17 +28,17 @@ from mptcplab.report.origin import scenario_of, to_toml
 from mptcplab.results import open_every, open_results
 
 READERS: dict[str, Callable[[Recording], Any]] = {
-    "manifest": lambda one: one.manifest,
-    "program": lambda one: one.program("bulk.client"),
-    "labels": lambda one: relabel(one, {"seed": 2}),
+    "manifest": lambda recording: recording.manifest,
+    "program": lambda recording: recording.program("bulk.client"),
+    "labels": lambda recording: relabel(recording, {"seed": 2}),
     "ends": ends_of,
-    "links": lambda one: list(direction_counters(one)),
+    "links": lambda recording: list(direction_counters(recording)),
     "network": network_counters,
     "measure": measure,
     "run": run_result,
-    "rows": lambda one: result_rows([one]),
+    "rows": lambda recording: result_rows([recording]),
     "scenario": scenario_of,
-    "scenario file": lambda one: to_toml(one, title="t"),
+    "scenario file": lambda recording: to_toml(recording, title="t"),
 }
 FOLDER_READERS: dict[str, Callable[[Path], Any]] = {
     "results": open_results,
@@ -120,8 +120,8 @@ def test_one_among_others_is_named(old: Path, made: Path) -> None:
         shutil.copy(before, after)
     (damaged,) = open_results(old).damaged
     assert "reads only format" in damaged
-    (one,) = build_report(old).experiments
-    assert [notice for notice in one.notices if "reads only format" in str(notice.where)]
+    (experiment,) = build_report(old).experiments
+    assert [notice for notice in experiment.notices if "reads only format" in str(notice.where)]
 
 
 def test_a_study(tmp_path: Path) -> None:
@@ -151,6 +151,6 @@ def test_a_folder_that_was_changed_by_hand(tmp_path: Path) -> None:
     for manifest in _manifests(tmp_path / "out"):
         _relabel(manifest, FORMAT - 1)
     done, _ = execute(tmp_path, experiment_of(tmp_path), hand)
-    for one in done:
-        assert one.error is not None
-        _check(one.error)
+    for completed in done:
+        assert completed.error is not None
+        _check(completed.error)

@@ -42,7 +42,7 @@ def test_a_csv_has_the_numbers_of_json(
     file = tmp_path / "a.csv"
     words = (made, "--by", "scheduler", "--reference", "default", "--out", file, "--json")
     _, out, _ = output(capsys, monkeypatch, *words)
-    matches: list[Any] = [row for one in json.loads(out)["comparisons"] for row in one["rows"]]
+    matches: list[Any] = [row for comparison in json.loads(out)["comparisons"] for row in comparison["rows"]]
     lines = _lines(file)
     assert [line["transport.scheduler"] for line in lines] == ["blest", "ecf", "round_robin"]
     for line, match in zip(lines, matches, strict=True):
@@ -69,8 +69,8 @@ def test_a_csv_of_a_ranking_has_a_line_per_place(
     assert {line["best"] for line in lines} == {"round_robin"}
     assert (lines[0]["difference"], lines[0]["verdict"]) == ("", "")
     best = [place["against_best"] for place in ranking["places"][1:]]
-    assert [float(line["difference"]) for line in lines[1:]] == [one["difference"] for one in best]
-    assert [line["verdict"] for line in lines[1:]] == [one["verdict"] for one in best]
+    assert [float(line["difference"]) for line in lines[1:]] == [row["difference"] for row in best]
+    assert [line["verdict"] for line in lines[1:]] == [row["verdict"] for row in best]
 
 
 def test_tables_for_papers_are_the_printed_ones(

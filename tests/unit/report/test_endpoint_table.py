@@ -21,8 +21,8 @@ def _table(points: Iterable[Point], seen: Callable[[Point, int], tuple[str, ...]
     results = []
     for point in points:
         for seed in range(1, seeds + 1):
-            found = seen(point, seed)
-            states = () if found is None else (EndpointStates("client", ASKED, found),)
+            text = seen(point, seed)
+            states = () if text is None else (EndpointStates("client", ASKED, text),)
             settings = (("transport.protocol", point[0]), ("links.link1.delay", point[1]))
             network = NetworkCounters({ENDPOINTS.name: states})
             results.append(RunResult(settings, seed, f"{point}{seed}", "k", (), network=network))

@@ -38,8 +38,8 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 def _only(folder: Path) -> ExperimentSection:
-    (one,) = build_report(folder).experiments
-    return one
+    (section,) = build_report(folder).experiments
+    return section
 
 
 def test_same_numbers_as_the_table(tmp_path: Path) -> None:
@@ -125,18 +125,20 @@ def test_the_sweep_begins_with_the_workload_that_has_this_metric() -> None:
     plain = result_row().metrics
     of = {"sessions": {"response_p95_ms": mean_interval([9.0])}, "upload": {"outage_s": mean_interval([40.0])}}
     rows = [
-        result_row(settings={"x": x}, workload=name, metrics={**plain, **own}) for x in "ab" for name, own in of.items()
+        result_row(settings={"x": x}, workload=name, metrics={**plain, **extra})
+        for x in "ab"
+        for name, extra in of.items()
     ]
     drawing = sweep_drawing(rows, axes_of(rows))
     assert [name for name, _ in drawing.choices] == ["Workload", "Metric"]
     assert drawing.choices[0][1] == ("sessions", "upload", "all")
-    names = [one["name"] for one in drawing.data["measures"]]
+    names = [measure["name"] for measure in drawing.data["measures"]]
     assert (names[0], drawing.data["workload"]) == ("outage", 1), "as mptcplab figure"
     assert [names[at] for at in drawing.data["about"]] == [METRICS["response_p95_ms"].noun, "outage"]
     both = [result_row(settings={"x": x}, workload=name) for x in "ab" for name in of]
     assert sweep_drawing(both, axes_of(both)).data["workload"] == 2, "all have goodput"
-    one = [row for row in rows if row.workload == "upload"]
-    assert [name for name, _ in sweep_drawing(one, axes_of(one)).choices] == ["Metric"]
+    uploads = [row for row in rows if row.workload == "upload"]
+    assert [name for name, _ in sweep_drawing(uploads, axes_of(uploads)).choices] == ["Metric"]
 
 
 def test_backticks_of_messages_are_code() -> None:
@@ -237,9 +239,9 @@ def test_points_with_different_numbers_of_runs(tmp_path: Path) -> None:
     make_results(folder, keep=lambda run: run.seed < 3 or run.point.settings["transport.protocol"] == "tcp")
     document = json.loads((folder / "results.json").read_text())
     (folder / "results.json").write_text(json.dumps(document | {"failed": []}))
-    one = _only(folder)
-    assert [notice.text for notice in one.notices if notice.level == "warning"] == []
-    assert one.repeat.commands[0].line.endswith("/r --seed 1")
+    section = _only(folder)
+    assert [notice.text for notice in section.notices if notice.level == "warning"] == []
+    assert section.repeat.commands[0].line.endswith("/r --seed 1")
 
 
 def test_no_warnings_is_said_only_when_it_is_so(tmp_path: Path) -> None:

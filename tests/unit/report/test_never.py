@@ -58,7 +58,7 @@ def test_a_cell_tells_never_from_what_does_not_apply() -> None:
     assert cells[1].endswith("(4 of 5)")
     assert cells[2:] == ["never (0 of 5)", ""]
     assert [getattr(cell, "number", None) for cell in cells[2:]] == [math.inf, None], "rows are ordered by it"
-    assert [one for one in table.notes if "never" in one] == [
+    assert [note for note in table.notes if "never" in note] == [
         "never: not within the run.",
         "(m of n) of restored: the mean of m runs; in the others never within the run.",
     ]
@@ -97,9 +97,9 @@ def test_a_single_run_says_never() -> None:
 
 def test_files_for_programs_stay_numeric() -> None:
     wide = list(csv.DictReader(io.StringIO(wide_csv(ROWS))))
-    found = [(line[RESTORED], line[f"{RESTORED}_n"]) for line in wide]
-    assert [n for _, n in found] == ["5", "4", "0", ""]
-    assert [value for value, _ in found[2:]] == ["", ""]
+    cells = [(line[RESTORED], line[f"{RESTORED}_n"]) for line in wide]
+    assert [n for _, n in cells] == ["5", "4", "0", ""]
+    assert [value for value, _ in cells[2:]] == ["", ""]
     long = [line for line in csv.DictReader(io.StringIO(long_csv(ROWS))) if line["metric"] == RESTORED]
     assert [(line["mode"], line["mean"] != "", line["n"]) for line in long] == [
         ("on", True, "5"),

@@ -77,14 +77,14 @@ def opened(browser: Browser, report: Path, request: pytest.FixtureRequest) -> It
     width, height, scheme = getattr(request, "param", (*_DESKTOP, "light"))
     dark = scheme == "dark"
     context = browser.new_context(viewport={"width": width, "height": height}, color_scheme="dark" if dark else "light")
-    one = LoadedPage(context.new_page())
-    one.page.on("request", lambda asked: one.requests.append(asked.url))
-    one.page.on("console", lambda message: one.complaints.append(message.text))
-    one.page.on("pageerror", lambda error: one.complaints.append(str(error)))
-    one.page.goto(report.as_uri())
-    yield one
-    assert one.complaints == []
-    assert one.requests == [report.as_uri()], "no other file, no network"
+    page = LoadedPage(context.new_page())
+    page.page.on("request", lambda asked: page.requests.append(asked.url))
+    page.page.on("console", lambda message: page.complaints.append(message.text))
+    page.page.on("pageerror", lambda error: page.complaints.append(str(error)))
+    page.page.goto(report.as_uri())
+    yield page
+    assert page.complaints == []
+    assert page.requests == [report.as_uri()], "no other file, no network"
     context.close()
 
 
@@ -165,13 +165,13 @@ def test_every_bar_names_its_workload(browser: Browser, tmp_path: Path) -> None:
     plain = result_row().metrics
     of = {"sessions": {"response_p95_ms": mean_interval([9.0])}, "upload": {"outage_s": mean_interval([40.0])}}
     rows = [
-        result_row(settings={"x": x, "y": y}, workload=name, metrics={**plain, **own})
+        result_row(settings={"x": x, "y": y}, workload=name, metrics={**plain, **extra})
         for x in "ab"
         for y in "cd"
-        for name, own in of.items()
+        for name, extra in of.items()
     ]
-    one = replace(report.experiments[0], drawings=(sweep_drawing(rows, axes_of(rows)),))
-    (tmp_path / "r.html").write_text(to_html(replace(report, experiments=(one,))))
+    experiment = replace(report.experiments[0], drawings=(sweep_drawing(rows, axes_of(rows)),))
+    (tmp_path / "r.html").write_text(to_html(replace(report, experiments=(experiment,))))
     page = browser.new_page()
     opened = LoadedPage(page)
     page.goto((tmp_path / "r.html").as_uri())
@@ -238,7 +238,7 @@ def test_tables_sort(opened: LoadedPage) -> None:
     goodput.locator("[role=button]").click()
     place = int(goodput.evaluate("head => head.cellIndex")) + 1
     cells = table.locator(f"tbody td:nth-child({place})")
-    values = [float(one) for one in cells.evaluate_all("cells => cells.map(cell => cell.dataset.number)")]
+    values = [float(text) for text in cells.evaluate_all("cells => cells.map(cell => cell.dataset.number)")]
     assert values == sorted(values), "the cells' unrounded values"
 
 

@@ -75,7 +75,7 @@ def test_a_setting_that_holds_in_one_place_is_used(write: Write) -> None:
     client_only = '[hosts.client.transport]\nscheduler = "blest"\n'
     experiment = load(write(PATHS + WORKLOAD + client_only), overrides=["transport.scheduler=ecf"])
     transports = experiment.points[0].scenario.transports
-    assert {name: one.scheduler for name, one in transports.items()} == {"client": "blest", "server": "ecf"}
+    assert {name: transport.scheduler for name, transport in transports.items()} == {"client": "blest", "server": "ecf"}
 
 
 def test_a_dead_key_of_the_file_is_refused_at_its_line(write: Write) -> None:
@@ -96,9 +96,9 @@ def test_more_special_settings_may_replace_a_key_of_the_file(write: Write) -> No
     sides = ["links.link2.forward.rate=1 Mbit/s", "links.link2.backward.rate=9 Mbit/s"]
     assert _rates(load(shared, overrides=sides)) == [("1 Mbit/s", "9 Mbit/s")]
     assert _expect_refusal(shared, "links.link2.rate=7 Mbit/s", *sides).key == "links.link2.rate"
-    one = '[links.link2]\nrate = "5 Mbit/s"\nbackward.rate = "9 Mbit/s"\n'
+    link = '[links.link2]\nrate = "5 Mbit/s"\nbackward.rate = "9 Mbit/s"\n'
     swept = '[sweep]\n"links.link2.forward.rate" = ["1 Mbit/s", "2 Mbit/s"]\n'
-    experiment = load(write(PATHS + WORKLOAD + one + swept))
+    experiment = load(write(PATHS + WORKLOAD + link + swept))
     assert _rates(experiment) == [("1 Mbit/s", "9 Mbit/s"), ("2 Mbit/s", "9 Mbit/s")]
 
 

@@ -85,8 +85,8 @@ def test_wildcard_matches_every_member_of_a_list(write: Write, from_outside: boo
     else:
         experiment = load(write(f'{text}[sweep]\n"{key}" = {lines}\n'))
     assert settings_of(experiment) == [("link1",), ("link2",)]
-    found = [[(event.link, event.type) for event in point.scenario.events] for point in experiment.points]
-    assert found == [[(link, "down"), (link, "up")] for link in ("link1", "link2")]
+    events = [[(event.link, event.type) for event in point.scenario.events] for point in experiment.points]
+    assert events == [[(link, "down"), (link, "up")] for link in ("link1", "link2")]
     (second,) = load(write(text), overrides=["events.?.link=link2", "events.1.at=3 s"]).points
     assert [(event.link, event.at) for event in second.scenario.events] == [
         ("link2", Duration(10**9)),
@@ -111,7 +111,7 @@ def test_a_replaced_value_may_fit_only_what_else_is_replaced(write: Write) -> No
     zipped = '[[sweep.zip]]\n"links.link1.delay" = ["5 ms", "50 ms"]\n"links.link1.jitter" = ["1 ms", "2 ms"]\n'
     experiment = load(write(PATHS + WORKLOAD + link + zipped))
     assert len(experiment.points) == 2
-    assert [one.links["link1"].forward.delay for one in experiment.replaced] == [Duration(30 * 10**6)]
+    assert [scenario.links["link1"].forward.delay for scenario in experiment.replaced] == [Duration(30 * 10**6)]
     with pytest.raises(ScenarioError) as refused:
         load(write(PATHS + WORKLOAD + link.replace("20 ms", "20 mm") + zipped))
     assert refused.value.kind == Mistake.QUANTITY
@@ -277,7 +277,9 @@ name = ["near", "far", "both far"]
 
 def _delays(experiment: Experiment) -> list[tuple[str, int]]:
     points = experiment.points
-    return [(one.settings["name"], int(one.scenario.links["link2"].forward.delay or 0) // 10**6) for one in points]
+    return [
+        (point.settings["name"], int(point.scenario.links["link2"].forward.delay or 0) // 10**6) for point in points
+    ]
 
 
 def test_names_stand_for_the_keys_of_a_zip(write: Write) -> None:
@@ -313,7 +315,7 @@ def test_two_names_of_the_same_point_are_refused(write: Write) -> None:
 def test_a_second_zip_has_a_name_of_its_own(write: Write) -> None:
     second = '[[sweep.zip]]\nname = ["a", "b"]\n"transport.protocol" = ["tcp", "mptcp"]\n'
     experiment = load(write(PATHS + WORKLOAD + NAMED + second), overrides=["name2=b"])
-    assert [list(one.settings.values())[1:] for one in experiment.points[:2]] == [["near", "b"], ["far", "b"]]
+    assert [list(point.settings.values())[1:] for point in experiment.points[:2]] == [["near", "b"], ["far", "b"]]
 
 
 def test_a_queue_that_one_swept_discipline_does_not_use(write: Write) -> None:
@@ -327,7 +329,7 @@ def test_a_queue_that_one_swept_discipline_does_not_use(write: Write) -> None:
     zipped = load(
         write(PATHS + WORKLOAD + f'[[sweep.zip]]\n{discipline}"{queue}" = ["1 s", "100 ms"]\n'), overrides=[rate]
     )
-    assert [str(one.scenario.links["link1"].forward.queue) for one in zipped.points] == ["1 s", "100 ms"]
+    assert [str(point.scenario.links["link1"].forward.queue) for point in zipped.points] == ["1 s", "100 ms"]
 
 
 def _axis(link: str, *more: str) -> str:

@@ -128,8 +128,8 @@ def test_mptcp_is_compared_with_each_line_if_these_differ(
     file = tmp_path / "made.toml"
     assert init(monkeypatch, file, *arguments) == 0
     points = load(file).points
-    found = {key: [point.settings[key] for point in points] for key in columns}
-    assert (found, len(points)) == (columns, max(map(len, columns.values()), default=1))
+    settings = {key: [point.settings[key] for point in points] for key in columns}
+    assert (settings, len(points)) == (columns, max(map(len, columns.values()), default=1))
 
 
 def test_the_other_comparison_is_in_the_file_too(tmp_path: Path) -> None:

@@ -65,7 +65,7 @@ class Runs:
             self._library.test_note(subflow, (START + begin) % 2**64, count)
             begin += count
         seq = c_uint64((START + at) % 2**64)
-        segments = self._library.test_lost(sum(1 << one for one in lost), 0, room, mss, byref(seq))
+        segments = self._library.test_lost(sum(1 << number for number in lost), 0, room, mss, byref(seq))
         self._library.test_forget()
         return segments, (seq.value - START) % 2**64
 
@@ -76,7 +76,7 @@ class Runs:
         """
         model: dict[int, set[int]] = {}
         una = end = 0
-        found = []
+        choices = []
         self._library.test_start(START)
         self._fail_after.value = memory
         for what, subflow, count, aside in steps:
@@ -96,12 +96,12 @@ class Runs:
             assert bool(length.value) == bool(said), (mask, length.value)
             assert una + length.value <= end, (una, length.value, end)
             covered = range(una, una + max(length.value, 1))
-            found.append((said, [set(model.get(byte, ())) for byte in covered]))
+            choices.append((said, [set(model.get(byte, ())) for byte in covered]))
             if memory < 0:
                 assert self.live <= max(end - una, 0), "a run has a byte at least"
         self._library.test_forget()
         assert self.live == 0
-        return found
+        return choices
 
 
 @pytest.fixture(scope="module")

@@ -43,11 +43,11 @@ def _read(flags: PeersFlags, *subflows: int) -> list[bool]:
     """Return which subflows are backups of the terminal, of those that the kernel lists with these flags."""
     (connection,) = _listed(*subflows)
     flags.correct([connection])
-    return [one.is_peers_backup for one in connection.subflows]
+    return [subflow.is_peers_backup for subflow in connection.subflows]
 
 
 def _listed(*subflows: int) -> list[SteeredConnection]:
-    return connections_of(row(number, one) for number, one in enumerate(subflows))
+    return connections_of(row(number, subflow) for number, subflow in enumerate(subflows))
 
 
 @pytest.mark.parametrize(

@@ -214,12 +214,12 @@ def selected(number: str) -> SelectedTable:
 
 
 def measure(number: str) -> dict[tuple[str, str], Value]:
-    found = {}
+    measurements = {}
     for (table, row, column), (mean, apart) in MEASURED.items():
         if table == number:
             values = [mean - apart, mean, mean + apart]
-            found[row, column] = Value(mean_interval(values), dict(enumerate(values, start=1)))
-    return found
+            measurements[row, column] = Value(mean_interval(values), dict(enumerate(values, start=1)))
+    return measurements
 
 
 OVER_BEDS = over_beds("5 %", BEDS // 2, "queue", "buffer") | over_beds("6 %", BEDS)

@@ -84,7 +84,7 @@ def test_what_is_left_out_is_as_in_the_other_table() -> None:
 
 def test_claims_are_judged_again_with_reasons_of_their_own() -> None:
     claims = _study().claims
-    assert [(one.table, one.because and one.because.reason) for one in claims] == [
+    assert [(claim.table, claim.because and claim.because.reason) for claim in claims] == [
         ("1", "of the first test bed"),
         ("beside", "of the second test bed"),
     ]
@@ -98,7 +98,7 @@ def test_both_measured_values_are_in_one_line(judged: list[JudgedTable]) -> None
 
 
 def test_a_value_that_is_not_in_the_folder_is_the_shipped_one() -> None:
-    selected = next(one for one in select("subramani2018") if one.number == "gateway-4.1")
+    selected = next(table for table in select("subramani2018") if table.number == "gateway-4.1")
     place = ("5 s", "mptcp")
     table = study_table(judge(selected, {place: Value(Interval(183.0, 0.5, 3), {1: 183.0})}))
     row = dict(zip(table.headings, table.rows[1], strict=True))
@@ -107,7 +107,7 @@ def test_a_value_that_is_not_in_the_folder_is_the_shipped_one() -> None:
 
 
 def test_verdicts_of_both_test_beds_are_counted_apart(judged: list[JudgedTable]) -> None:
-    lines = [line_of(one, quick=False) for one in judged]
+    lines = [line_of(table, quick=False) for table in judged]
     assert total(lines).values == {"agrees": 1, "differs, supposed": 1}
     assert total(lines, beside=True).values == {"agrees": 2}
     board = scoreboard_document(lines)
@@ -118,7 +118,7 @@ def test_verdicts_of_both_test_beds_are_counted_apart(judged: list[JudgedTable])
 
 
 def test_a_published_value_is_one_point_of_the_figure(judged: list[JudgedTable]) -> None:
-    assert [len(points_of(one)) for one in judged] == [2, 0]
+    assert [len(points_of(table)) for table in judged] == [2, 0]
 
 
 def test_the_first_table_is_measured_before() -> None:
@@ -139,6 +139,6 @@ def test_damaged_data_is_refused(old: str, new: str, message: str) -> None:
 
 
 def test_equal_values_elsewhere_in_the_source_are_counted_in_their_own_test_bed() -> None:
-    tables: dict[str, Any] = {one.number: one.table for one in select("subramani2018")}
+    tables: dict[str, Any] = {table.number: table.table for table in select("subramani2018")}
     assert tables["4.5"].first_of("2 ms", "tcp") == ("4.4", "2 ms", "tcp")
     assert tables["gateway-4.5"].first_of("2 ms", "tcp") == ("gateway-4.4", "2 ms", "tcp")

@@ -58,7 +58,7 @@ why = "w"
 
 
 def _own_tables(name: str) -> list[SelectedTable]:
-    return [one for one in select(name) if is_drawn(one.study, one.number)]
+    return [table for table in select(name) if is_drawn(table.study, table.number)]
 
 
 def _find_gaps(beds: BedSpace, tables: list[SelectedTable]) -> Iterator[str]:
@@ -83,7 +83,7 @@ def test_every_open_parameter_is_varied_or_kept_for_a_reason(name: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "selected", [one for name in study_names() for one in _own_tables(name)], ids=lambda one: one.name
+    "selected", [table for name in study_names() for table in _own_tables(name)], ids=lambda table: table.name
 )
 def test_a_table_accepts_every_alternative(selected: SelectedTable) -> None:
     """Beds with both ends of each range and with each alternative of a list; none sets what the table varies."""
@@ -104,8 +104,8 @@ def test_a_table_accepts_every_alternative(selected: SelectedTable) -> None:
 def test_more_beds_begin_with_the_same_ones() -> None:
     space = BedSpace(axes=(_axis(range=("1 ms", "9 ms")), _axis("other", values=("a", "b", "c"))))
     assert draw(space, 64)[:8] == draw(space, 8)
-    assert {one.values["other"] for one in draw(space, 8)} == {"a", "b", "c"}
-    assert len({one.values["name"] for one in draw(space, 64)}) == 64
+    assert {choice.values["other"] for choice in draw(space, 8)} == {"a", "b", "c"}
+    assert len({choice.values["name"] for choice in draw(space, 64)}) == 64
 
 
 def _axis(name: str = "name", **more: object) -> OpenParameter:
@@ -124,9 +124,9 @@ def test_a_value_lies_in_its_range(coordinate: float, scale: str) -> None:
 
 
 @given(st.floats(0, 1), st.floats(0, 1))
-def test_a_range_is_monotonic(one: float, other: float) -> None:
+def test_a_range_is_monotonic(smaller: float, other: float) -> None:
     axis = _axis(range=("0.02 ms", "300 ms"), scale="log")
-    low, high = (float(axis.text(place).split()[0]) for place in sorted((one, other)))
+    low, high = (float(axis.text(place).split()[0]) for place in sorted((smaller, other)))
     assert 0.02 <= low <= high <= 300, (low, high)
 
 

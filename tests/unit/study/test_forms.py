@@ -30,8 +30,8 @@ def test_the_short_form_beside_the_full_one(tmp_path: Path) -> None:
     result = ended(out, "made/1", "--quick")
     assert "0 of 2 values lie outside the full form's 95 % interval (measured in this folder)." in result.stdout
     document = json.loads(before)
-    for one in document["measured"]:
-        one["mean"] -= 1 if one["column"] == "tcp" else 0
+    for value in document["measured"]:
+        value["mean"] -= 1 if value["column"] == "tcp" else 0
     full.write_text(json.dumps(document))
     result = ended(out, "made/1", "--quick")
     assert "1 of 2 values lie outside" in result.stdout
@@ -45,7 +45,7 @@ def test_the_short_form_beside_the_full_one(tmp_path: Path) -> None:
     ]
     assert "45.10 (full: 44.20 ± 0.25)" in (out / "made" / "table-1.quick.md").read_text()
     short = json.loads((out / "made" / "table-1.quick.json").read_text())
-    assert [one["outside_full"] for one in short["measured"]] == [True, False]
+    assert [value["outside_full"] for value in short["measured"]] == [True, False]
     assert short["measured"][0]["full"]["n"] == 3
     assert json.loads(full.read_text()) == document, "the full form's files are not touched"
     table = ended(out, "made", "--quick").stdout
@@ -62,7 +62,7 @@ def test_a_grid_beside_the_full_form(tmp_path: Path) -> None:
     out = tmp_path / "r"
     ended(out, "made/more")
     document = json.loads((out / "made" / "table-more.json").read_text())
-    document["measured"] = [one for one in document["measured"] if one["column"] == "mptcp"]
+    document["measured"] = [value for value in document["measured"] if value["column"] == "mptcp"]
     document["measured"][0]["mean"] += 1
     (out / "made" / "table-more.json").write_text(json.dumps(document))
     output = ended(out, "made/more", "--quick").stdout
@@ -89,9 +89,9 @@ def test_the_reference_is_shipped(studies: Path, tmp_path: Path) -> None:
     assert "0 of 2 values" in ended(tmp_path / "elsewhere", "made/1", "--quick").stdout
     scenario.write_text(SCENARIO.replace("50 Mbit/s", "40 Mbit/s"))
     assert "no values of the full form" in ended(tmp_path / "elsewhere", "made/1", "--quick").stdout
-    found = json.loads(text)
-    assert found["missing"] == {}
-    assert found["tables"]["1"]["without"] == []
+    document = json.loads(text)
+    assert document["missing"] == {}
+    assert document["tables"]["1"]["without"] == []
     ended(tmp_path / "full", "made/1", "--set", "transport.congestion_control=reno")
     assert reference.write(tmp_path / "full")[0].endswith(
         "1: measured with changed keys; more: measured in an earlier form of the table"
@@ -119,19 +119,19 @@ def test_what_is_known_stays_shipped(labs: Labs, studies: Path, tmp_path: Path) 
 def test_shipped_references(name: str) -> None:
     """Every cell of a table is in the reference, or is said to be missing; and it is of the tables as they are now."""
     tables = select(name)
-    found = json.loads((tables[0].folder / REFERENCE).read_text())
-    assert set(found["tables"]) | set(found["missing"]) == {one.number for one in tables}
-    for one in tables:
-        if one.number in found["missing"]:
+    document = json.loads((tables[0].folder / REFERENCE).read_text())
+    assert set(document["tables"]) | set(document["missing"]) == {table.number for table in tables}
+    for table in tables:
+        if table.number in document["missing"]:
             continue
-        cells, without = found["tables"][one.number]["cells"], found["tables"][one.number]["without"]
+        cells, without = document["tables"][table.number]["cells"], document["tables"][table.number]["without"]
         known = {(row, column) for row, columns in cells.items() for column in columns}
-        assert known, one.name
+        assert known, table.name
         assert known | {(row, column) for row, column in without} == {
-            (row, column) for row in one.table.all_rows for column in one.table.columns
-        }, one.name
+            (row, column) for row in table.table.all_rows for column in table.table.columns
+        }, table.name
         values = [cell for row in cells.values() for cell in row.values()]
-        assert all(one["n"] >= 1 and (one["half_width"] is None) == (one["n"] == 1) for one in values)
-        assert found["tables"][one.number]["kernels"], one.name
-        again = f"mptcplab reproduce {one.name} --out R, and python -m mptcplab.study.reference --write R"
-        assert full_form(one, {}).cells, f"table {one.name} changed since it was measured: {again}"
+        assert all(value["n"] >= 1 and (value["half_width"] is None) == (value["n"] == 1) for value in values)
+        assert document["tables"][table.number]["kernels"], table.name
+        again = f"mptcplab reproduce {table.name} --out R, and python -m mptcplab.study.reference --write R"
+        assert full_form(table, {}).cells, f"table {table.name} changed since it was measured: {again}"

@@ -62,7 +62,7 @@ def test_runs_with_the_setting(studies: Path, key: str, value: str) -> None:
     ],
 )
 def test_runs_with_another_setting(studies: Path, key: str, value: str, message: str) -> None:
-    (selected,) = [one for one in _tables(studies, _named(key, value)) if one.number == "more"]
+    (selected,) = [table for table in _tables(studies, _named(key, value)) if table.number == "more"]
     with pytest.raises(LabError, match="the data of study 'made' is damaged: table more") as error:
         check_reasons(selected)
     assert message in error.value.message

@@ -20,10 +20,10 @@ _ROUNDING = 1e-5
 
 
 def _with_seeds() -> list[SelectedTable]:
-    return [one for one in select(None) if any(value.by_seed for value in shipped_values(one).values())]
+    return [table for table in select(None) if any(value.by_seed for value in shipped_values(table).values())]
 
 
-@pytest.mark.parametrize("selected", _with_seeds(), ids=lambda one: one.name)
+@pytest.mark.parametrize("selected", _with_seeds(), ids=lambda table: table.name)
 def test_intervals_follow_from_the_seeds(selected: SelectedTable) -> None:
     values = shipped_values(selected)
     for place, value in values.items():
@@ -38,7 +38,7 @@ def test_intervals_follow_from_the_seeds(selected: SelectedTable) -> None:
             assert interval.half_width == pytest.approx(value.interval.half_width, rel=_ROUNDING, abs=scale), place
 
 
-@pytest.mark.parametrize("selected", _with_seeds(), ids=lambda one: one.name)
+@pytest.mark.parametrize("selected", _with_seeds(), ids=lambda table: table.name)
 def test_ratios_follow_from_the_seeds(selected: SelectedTable) -> None:
     values = shipped_values(selected)
     for (row, name), value in values.items():
@@ -50,15 +50,15 @@ def test_ratios_follow_from_the_seeds(selected: SelectedTable) -> None:
             assert quotient.interval.mean == pytest.approx(value.interval.mean, rel=10 * _ROUNDING)
 
 
-@pytest.mark.parametrize("selected", _with_seeds(), ids=lambda one: one.name)
+@pytest.mark.parametrize("selected", _with_seeds(), ids=lambda table: table.name)
 def test_every_verdict_can_be_computed(selected: SelectedTable) -> None:
     """No verdict needs a recording: cells and claims of the shipped seeds are judged."""
     values = shipped_values(selected)
-    sources = {one.name: TableSource(shipped_values(one)) for one in select(selected.folder.name)}
+    sources = {table.name: TableSource(shipped_values(table)) for table in select(selected.folder.name)}
     rows = {row for row, _ in values}
     assert all(cell.row in rows for cell in judge_cells(selected, values, sources))
     judged = judge_claims(selected, values, sources)
-    assert [one.claim.text for one in judged if one.verdict == OPEN] == []
+    assert [claim.claim.text for claim in judged if claim.verdict == OPEN] == []
 
 
 @pytest.mark.parametrize("name", study_names())
@@ -67,15 +67,15 @@ def test_every_published_value_and_claim_counts_once(name: str) -> None:
     study = select(name)[0].study
     judged = counted_tables(judge_shipped(name))
     firsts = [table for table in study.tables.values() if not table.again]
-    own = [(table, *place) for table in firsts for place in _places(table)]
-    repeated = sum(table.first_of(row, column) is not None for table, row, column in own)
-    assert sum(len(one.counted_once) for one in judged) == len(own) - repeated
+    places = [(table, *place) for table in firsts for place in _places(table)]
+    repeated = sum(table.first_of(row, column) is not None for table, row, column in places)
+    assert sum(len(table.counted_once) for table in judged) == len(places) - repeated
     again = {table.again: number for number, table in study.tables.items() if table.again}
     claims = [claim for claim in study.claims if not study.tables[claim.table].again]
-    assert sum(len(one.claims) for one in judged) == len(claims)
+    assert sum(len(table.claims) for table in judged) == len(claims)
     if study.headline == "again":
-        assert {one.selected.number for one in judged}.isdisjoint(again)
-        assert set(again.values()) <= {one.selected.number for one in judged}
+        assert {table.selected.number for table in judged}.isdisjoint(again)
+        assert set(again.values()) <= {table.selected.number for table in judged}
 
 
 def _places(table: PublishedTable) -> list[tuple[str, str]]:
@@ -94,23 +94,23 @@ def test_the_bed_of_the_routers_counts() -> None:
 @pytest.mark.parametrize("name", study_names())
 def test_a_claim_without_seeds_is_not_judged(name: str) -> None:
     """A trend needs them, and a ratio that is no column of its table. All else is judged as in a results folder."""
-    for one in judge_shipped(name):
-        seeds = any(value.by_seed for value in shipped_values(one.selected).values())
-        ratios = {column.ratio for column in one.selected.table.columns.values() if column.ratio}
-        for claim in one.claims:
+    for judged in judge_shipped(name):
+        seeds = any(value.by_seed for value in shipped_values(judged.selected).values())
+        ratios = {column.ratio for column in judged.selected.table.columns.values() if column.ratio}
+        for claim in judged.claims:
             has_column = (claim.claim.of, *claim.claim.to) in ratios
             needs = (bool(claim.claim.to) and not has_column) or claim.claim.trend is not None
-            assert seeds or not needs or claim.fitted or claim.verdict == OPEN, (one.selected.name, claim.claim.text)
+            assert seeds or not needs or claim.fitted or claim.verdict == OPEN, (judged.selected.name, claim.claim.text)
 
 
 @pytest.mark.parametrize("name", study_names())
 def test_the_class_over_beds_follows_from_the_shipped_beds(name: str) -> None:
     """Computed here from the numbers alone: enough beds in full form, a share of agreement, a named parameter."""
     cloud = shipped_cloud(select(name))
-    values = {(one.table, one.row, one.column): one for one in cloud.values} if cloud is not None else {}
-    for one in judge_shipped(name):
-        for cell in one.cells:
-            over = values.get((one.selected.number, cell.row, cell.column))
+    values = {(value.table, value.row, value.column): value for value in cloud.values} if cloud is not None else {}
+    for judged in judge_shipped(name):
+        for cell in judged.cells:
+            over = values.get((judged.selected.number, cell.row, cell.column))
             if cell.verdict not in (IN_BEDS, DEPENDS):
                 continue
             assert over is not None
@@ -128,15 +128,15 @@ def test_shipped_beds_are_those_of_the_tables(name: str) -> None:
     cloud = shipped_cloud(tables)
     if cloud is None:
         pytest.skip("nothing is shipped")
-    assert {len(one.measured) for one in cloud.values} <= {len(cloud.beds)}
+    assert {len(value.measured) for value in cloud.values} <= {len(cloud.beds)}
     texts = {claim.text for claim in tables[0].study.claims}
-    assert {one.text for one in cloud.claims} <= texts
-    assert {one.table for one in cloud.values} <= {one.number for one in tables}
+    assert {claim.text for claim in cloud.claims} <= texts
+    assert {value.table for value in cloud.values} <= {table.number for table in tables}
 
 
 def test_a_ratio_that_is_a_column_needs_no_seeds() -> None:
     """The column has the interval over the seeds. A trend compares rows seed by seed, and so needs them."""
-    selected = next(one for one in select("nguyen2014") if one.number == "rtt")
+    selected = next(table for table in select("nguyen2014") if table.number == "rtt")
     values = {place: replace(value, by_seed={}) for place, value in shipped_values(selected).items()}
     claims = [claim for claim in selected.study.claims if claim.table == "rtt" and claim.to == ("tcp",)]
     verdicts = [judge_by_ratio_column(ClaimVerdict(claim, (), OPEN), selected, values) for claim in claims]
@@ -145,4 +145,4 @@ def test_a_ratio_that_is_a_column_needs_no_seeds() -> None:
     assert judged
     for verdict in judged:
         ratios = [values[row, "ratio"].interval for row in verdict.claim.rows]
-        assert [one.interval for one in verdict.quantities] == ratios
+        assert [quantity.interval for quantity in verdict.quantities] == ratios

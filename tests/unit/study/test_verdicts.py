@@ -188,14 +188,14 @@ def test_possible_beds_do_not_replace_a_verdict_of_runs() -> None:
 
 
 def test_a_claim_of_every_class() -> None:
-    found = [one.counted_as for number in ("1", "2") for one in judged(number).claims]
-    assert sorted(found) == sorted(CLAIMS), found
+    classes = [claim.counted_as for number in ("1", "2") for claim in judged(number).claims]
+    assert sorted(classes) == sorted(CLAIMS), classes
 
 
 def test_evidence_that_was_not_measured_shows_nothing() -> None:
     alone = judged("1", with_evidence=False)
     assert [cell.verdict for cell in alone.cells if cell.row == "3 ms"] == ["fitted", "differs, supposed"]
-    assert [one.counted_as for one in alone.claims][2] == "does not hold, supposed"
+    assert [claim.counted_as for claim in alone.claims][2] == "does not hold, supposed"
     said = " ".join(study_table(alone).notes)
     assert "not measured here (mptcplab reproduce made/e)" in said
 
@@ -233,7 +233,7 @@ def test_the_document_has_both_numbers() -> None:
     assert (shown["table"], shown["column"], shown["proof"]) == ("e", "small", "shown")
     assert shown["value"]["mean"] == pytest.approx(66)
     assert cells["4 ms", "tcp"]["fitted_by"] == ["delay"]
-    assert [one["value"] for one in study_document(judged("2"))["parameters"]] == ["1 ms", "20 Mbit/s"]
+    assert [parameter["value"] for parameter in study_document(judged("2"))["parameters"]] == ["1 ms", "20 Mbit/s"]
 
 
 def test_the_shape_is_a_mark_of_its_own() -> None:

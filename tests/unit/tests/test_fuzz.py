@@ -169,9 +169,9 @@ class _Told:
     ],
 )
 def test_what_the_judge_finds(error: BaseException) -> None:
-    with pytest.raises((KeyError, AssertionError)) as found:
+    with pytest.raises((KeyError, AssertionError)) as raised:
         judge(_Told(error), b"")
-    assert Path(__file__).name in signature(found.value)
+    assert Path(__file__).name in signature(raised.value)
 
 
 def test_counts_are_shared_through_a_file(tmp_path: Path) -> None:
@@ -231,7 +231,7 @@ def test_an_exact_number_of_inputs(tmp_path: Path) -> None:
     (summary,) = (tmp_path / "seed-1").glob("summary-*.json")
     document = json.loads(summary.read_text())
     assert (document["state"], document["executions"]) == ("complete", 800)
-    assert [(one["target"], one["executions"], one["findings"]) for one in document["targets"]] == [
+    assert [(target["target"], target["executions"], target["findings"]) for target in document["targets"]] == [
         ("units", 500, []),
         ("fit", 300, []),
     ]

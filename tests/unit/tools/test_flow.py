@@ -209,8 +209,8 @@ def test_requests_are_answered(lab: Lab) -> None:
     ask = ("--ask", "--requests", "3", "--request-bytes", "70000", "--response-bytes", "500000", "--connections", "2")
     run = lab.run(*ask, server=("--connections", "2"))
     answers = of(run.client, "request")
-    assert [(one["request"], one["response"]) for one in answers] == [(70000, 500000)] * 6
-    assert all(one["asked_ns"] <= one["first_ns"] <= one["t_ns"] for one in answers)
+    assert [(answer["request"], answer["response"]) for answer in answers] == [(70000, 500000)] * 6
+    assert all(answer["asked_ns"] <= answer["first_ns"] <= answer["t_ns"] for answer in answers)
     for events in (run.client, run.server):
         assert [(end["requests"], end["bytes"], end["error"]) for end in of(events, "end")] == [(3, 1500000, None)] * 2
 
@@ -219,7 +219,7 @@ def test_flows_arrive_one_by_one(lab: Lab) -> None:
     flows = ("--connections", "1000", "--arrival-us", "20000", "--sizes", "pareto", "--shape-milli", "1500")
     seeded = ("--ask", "--seconds", "0.2", "--response-bytes", "3000", "--largest-bytes", "20000", *flows)
     run = lab.run(*seeded, server=("--connections", "10"))
-    sizes = [one["response"] for one in of(run.client, "request")]
+    sizes = [event["response"] for event in of(run.client, "request")]
     assert len(sizes) == len(of(run.server, "end")) == 10
     assert all(1000 <= size <= 20000 for size in sizes), "a mean of 3000 with alpha 1.5 begins at 1000"
     assert len(set(sizes)) > 5

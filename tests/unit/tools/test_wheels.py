@@ -134,9 +134,9 @@ def test_two_builds_give_the_same_bytes_and_what_mptcplab_finds(
 
     monkeypatch.setattr(prebuilt, "MODULE", package)
     monkeypatch.syspath_prepend(str(site))
-    found = find_kernel(cache=tmp_path / "cache", inputs=OF_ENTRIES)
-    assert (found.key, found.tree, found.built) == ("a" * 64, "", "2020-02-02T00:00:00+00:00")
-    assert found.package.startswith("mptcplab-kernel ")
+    built = find_kernel(cache=tmp_path / "cache", inputs=OF_ENTRIES)
+    assert (built.key, built.tree, built.built) == ("a" * 64, "", "2020-02-02T00:00:00+00:00")
+    assert built.package.startswith("mptcplab-kernel ")
 
 
 @pytest.mark.slow

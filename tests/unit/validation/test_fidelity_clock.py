@@ -23,7 +23,7 @@ def _entry(second: int | None) -> tuple[str, ...]:
     else:
         with clock.starting_at(second):
             plan = compile_plan(point.scenario, seed=1)
-    (program,) = (one for one in plan.programs if "ss-redir" in str(one.argv))
+    (program,) = (program for program in plan.programs if "ss-redir" in str(program.argv))
     assert ("date" in program.uses) == (second is not None)
     return program.argv
 

@@ -38,7 +38,7 @@ class _Now(Present):
 
 def _entry(side: str, ran: str = "x", kernels: tuple[str, str] = ("k", "s")) -> dict[str, Any]:
     pair = PAIRS[side]
-    ran_of = [f"{ran} on {one}" for one in (pair, side)]
+    ran_of = [f"{ran} on {side}" for side in (pair, side)]
     return {"rows": [], "ran": ran_of, "kernels": list(kernels), "seeds": 3, "against": pair}
 
 
@@ -66,19 +66,19 @@ def test_a_machine_adds_to_what_others_measured() -> None:
     before = _find(made={_OLD: _entry(_OLD), _STOCK: _entry(_STOCK, kernels=("old", "s"))})
     before["kernels"] |= {_OLD: {"name": "6.12", "digest": "s"}}
     fresh = _find(made={_STOCK: _entry(_STOCK)}, other={_STOCK: _entry(_STOCK)})
-    found = with_earlier(fresh, before, _of())
-    assert list(found["scenarios"]) == ["made", "other"]
-    assert found["scenarios"]["made"]["sides"] == {_STOCK: _entry(_STOCK), _OLD: _entry(_OLD)}
-    assert set(found["kernels"]) == {_LAB, _OLD}
+    merged = with_earlier(fresh, before, _of())
+    assert list(merged["scenarios"]) == ["made", "other"]
+    assert merged["scenarios"]["made"]["sides"] == {_STOCK: _entry(_STOCK), _OLD: _entry(_OLD)}
+    assert set(merged["kernels"]) == {_LAB, _OLD}
 
 
 @pytest.mark.parametrize(("digest", "ran"), [("other", "x"), ("f", "other")])
 def test_what_would_run_otherwise_now_is_dropped(digest: str, ran: str) -> None:
     before = _find(made={_OLD: _entry(_OLD)})
     before["spread"] = {"made": {"ran": f"x on {_LAB}", "rows": [1]}}
-    found = with_earlier(_find(), before, _of(digest, ran))
-    assert found["scenarios"] == {}
-    assert bool(found["spread"]) == (ran == "x"), "the spread follows from what ran alone"
+    merged = with_earlier(_find(), before, _of(digest, ran))
+    assert merged["scenarios"] == {}
+    assert bool(merged["spread"]) == (ran == "x"), "the spread follows from what ran alone"
 
 
 def test_what_would_be_compared_with_another_side_now_is_dropped() -> None:
@@ -100,9 +100,11 @@ def test_the_build_that_most_ran_on_stands_for_a_side(new: int, expected: str) -
     before["kernels"][_STOCK] = {"name": "7.2", "digest": "old"}
     fresh = _find(**{name: {_STOCK: _entry(_STOCK, kernels=("k", "new"))} for name in names[:new]})
     fresh["kernels"][_STOCK] = {"name": "7.2", "digest": "new"}
-    found = with_earlier(fresh, before, {name: _Now("f", "x") for name in names})
-    assert found["kernels"][_STOCK]["digest"] == expected
-    marked = [is_of_other_build(found["scenarios"][name]["sides"][_STOCK], _STOCK, found["kernels"]) for name in names]
+    merged = with_earlier(fresh, before, {name: _Now("f", "x") for name in names})
+    assert merged["kernels"][_STOCK]["digest"] == expected
+    marked = [
+        is_of_other_build(merged["scenarios"][name]["sides"][_STOCK], _STOCK, merged["kernels"]) for name in names
+    ]
     assert sum(marked) == min(new, 4 - new)
 
 
@@ -164,9 +166,9 @@ def test_a_network_that_no_cpu_limits_shows_why_a_scenario_is_outside(
     of = {"settings": {}, "workload": "fetch"}
     before = [_row("goodput_mbps", "differs", -50.0, 2.0) | of]
     after = [_row("goodput_mbps", verdict, percent, 0.0) | of | {"percent_half_width": half}]
-    found = class_of({"stock-7.2-slower": {"rows": before}, side: {"rows": after}}, "")
+    class_name = class_of({"stock-7.2-slower": {"rows": before}, side: {"rows": after}}, "")
     reason = f"the CPU: no longer where the network is {times} times slower" if is_shown else ""
-    assert found == (Class.OUTSIDE, reason)
+    assert class_name == (Class.OUTSIDE, reason)
     share = _row("share_percent", "differs", 9.0, 1.0) | of
     more = {"stock-7.2-slower": {"rows": [*before, share]}, side: {"rows": after}}
     assert class_of(more, "")[1] == "", "a share that is outside has to be nearer, too"
@@ -178,20 +180,20 @@ def test_a_network_that_no_cpu_limits_shows_why_a_scenario_is_outside(
 )
 def test_all_flows_together_show_it_where_single_ones_are_too_few(half: float, share: str, is_shown: bool) -> None:
     names = ("fetch1", "all together", "over line1")
-    one, together, path = ({"settings": dict[str, str](), "workload": name} for name in names)
+    alone, together, path = ({"settings": dict[str, str](), "workload": name} for name in names)
     before = [
-        _row("goodput_mbps", "differs", -50.0, 29.0) | one,
+        _row("goodput_mbps", "differs", -50.0, 29.0) | alone,
         _row("goodput_mbps", "differs", -49.0, 12.0) | together,
         _row("share_percent", "differs", 9.0, 1.0) | path,
     ]
     after = [
-        _row("goodput_mbps", "not shown", 0.0, 40.0) | one,
+        _row("goodput_mbps", "not shown", 0.0, 40.0) | alone,
         _row("goodput_mbps", "not shown", -2.0, half) | together,
         _row("share_percent", share, 0.0, 20.0) | path,
     ]
-    found = class_of({"stock-7.2-slower": {"rows": before}, "stock-7.2-far-slower": {"rows": after}}, "")
+    class_name = class_of({"stock-7.2-slower": {"rows": before}, "stock-7.2-far-slower": {"rows": after}}, "")
     reason = "the CPU: all flows together no longer where the network is 16 times slower" if is_shown else ""
-    assert found == (Class.OUTSIDE, reason)
+    assert class_name == (Class.OUTSIDE, reason)
 
 
 def test_why_a_scenario_is_in_no_class_of_measured_ones() -> None:

@@ -18,9 +18,9 @@ _EXAMPLE = Path(__file__).parents[3] / "examples/transfer.toml"
 
 
 def _plan(variant: str) -> str:
-    one = older.VARIANTS[variant]
-    with one.patched():
-        return str(compile_plan(one.change(load(_EXAMPLE).points[-1].scenario), seed=1).to_dict())
+    side = older.VARIANTS[variant]
+    with side.patched():
+        return str(compile_plan(side.change(load(_EXAMPLE).points[-1].scenario), seed=1).to_dict())
 
 
 def test_each_variant_changes_what_it_says() -> None:

@@ -73,7 +73,7 @@ def test_what_is_outside_on_one_side_stands_beside_what_is_not_on_another(writte
 
 @pytest.mark.parametrize(("most", "expected"), [(3, 3), (2, 1), (None, 3)])
 def test_of_many_flows_a_table_may_have_the_sum(written: dict[str, Any], most: int | None, expected: int) -> None:
-    written[_SLOWER] = {"rows": [_row(1.0, workload=one) for one in ("fetch1", "fetch2", "all together")]}
+    written[_SLOWER] = {"rows": [_row(1.0, workload=workload) for workload in ("fetch1", "fetch2", "all together")]}
     lines = _lines(Beside({_SLOWER: "7.2"}, most_flows=most))
     assert len(lines) == expected
     assert "all together" in lines[-1]
@@ -110,5 +110,5 @@ def test_older_kernels_run_the_last_point_only(name: str, points: int, monkeypat
     """They are as slow as the newest, and add what years of Linux change."""
     monkeypatch.setattr("validation.fidelity.sides.forms.changed", lambda *_: ("first", "last"))
     side: Side = SIDES[name]
-    found: tuple[Any, ...] = side.points(forms.Form("made", "made", (), ()))
-    assert (len(found), found[-1]) == (points, "last")
+    chosen: tuple[Any, ...] = side.points(forms.Form("made", "made", (), ()))
+    assert (len(chosen), chosen[-1]) == (points, "last")

@@ -24,6 +24,6 @@ def test_differences_are_of_runs_with_the_same_seed() -> None:
 def test_every_layout_has_all_policies_with_the_same_seeds() -> None:
     counts = {(row.layout, row.policy): len(row.smallest_mbps) for row in rows()}
     for layout in HELD_OUT:
-        found = {counts.get((layout, policy)) for policy in ("none", "ratio", "fair")}
-        assert len(found) == 1, (layout, found)
-        assert found != {None}, layout
+        seeds = {counts.get((layout, policy)) for policy in ("none", "ratio", "fair")}
+        assert len(seeds) == 1, (layout, seeds)
+        assert seeds != {None}, layout

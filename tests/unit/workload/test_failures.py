@@ -217,12 +217,12 @@ def test_a_stream_that_is_not_established_is_a_row(tmp_path: Path) -> None:
 def test_a_row_says_how_many_failed_after_how_long_and_why() -> None:
     refused = Failure("refused", 8.5, 0.5, was_established=False, errno="ECONNREFUSED")
     reset = Failure("reset", 12, 3, was_established=True, errno="EPIPE")
-    one, other = Failures(4, (refused, reset)), Failures(4, (refused,))
+    first, other = Failures(4, (refused, reset)), Failures(4, (refused,))
     assert failed_in_runs([Failures(0, ())]) is None
     at_once = failed_in_runs([Failures(1, (Failure("unreachable", 4, 1e-6, was_established=False),))])
     assert at_once is not None
     assert at_once.text_in(1) == "1 of 1: unreachable at once"
-    in_one, in_two = failed_in_runs([one]), failed_in_runs([one, Failures(0, ()), other])
+    in_one, in_two = failed_in_runs([first]), failed_in_runs([first, Failures(0, ()), other])
     assert in_one is not None
     assert in_one.text_in(1) == "2 of 4: refused (ECONNREFUSED) after 0.5 s, reset (EPIPE) after 3 s"
     assert in_two is not None

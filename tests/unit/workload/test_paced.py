@@ -71,15 +71,15 @@ def test_copies_count_once() -> None:
     ],
 )
 def test_the_e_model(delay_ms: float, lost: float, rating: float, score: float) -> None:
-    found = r_factor(delay_ms, lost)
-    print(f"d {delay_ms} ms, {lost} %: R {found:.2f}, MOS {mean_opinion_score(found):.3f}")
-    assert found == pytest.approx(rating, abs=0.01)
-    assert mean_opinion_score(found) == pytest.approx(score, abs=0.005)
+    factor = r_factor(delay_ms, lost)
+    print(f"d {delay_ms} ms, {lost} %: R {factor:.2f}, MOS {mean_opinion_score(factor):.3f}")
+    assert factor == pytest.approx(rating, abs=0.01)
+    assert mean_opinion_score(factor) == pytest.approx(score, abs=0.005)
 
 
 @given(st.floats(0, 2000), st.floats(0, 2000), st.floats(0, 100), st.floats(0, 100))
-def test_worse_networks_make_worse_calls(one: float, other: float, few: float, many: float) -> None:
-    (fast, slow), (few, many) = sorted((one, other)), sorted((few, many))
+def test_worse_networks_make_worse_calls(shorter: float, other: float, few: float, many: float) -> None:
+    (fast, slow), (few, many) = sorted((shorter, other)), sorted((few, many))
     assert 0 <= r_factor(slow, many) <= r_factor(fast, few) <= 93.2
     assert 1 <= mean_opinion_score(r_factor(slow, many)) <= mean_opinion_score(r_factor(fast, few)) <= 4.5
 

@@ -96,11 +96,11 @@ def four_subflows(folder: Path) -> str:
 
 def _beside_tcp_flows(folder: Path, sender: Callable[[Run], str], cell: Callable[[Sequence[Run]], str]) -> str:
     """Return a table with a row for each number of TCP flows and a column for each sender."""
-    found: dict[str, dict[str, list[Run]]] = {}
+    runs: dict[str, dict[str, list[Run]]] = {}
     for run in _runs(folder):
-        found.setdefault(setting(run, "workloads.tcp.connections"), {}).setdefault(sender(run), []).append(run)
-    heads = list(next(iter(found.values())))
-    body = [[beside, *(cell(runs[head]) for head in heads)] for beside, runs in found.items()]
+        runs.setdefault(setting(run, "workloads.tcp.connections"), {}).setdefault(sender(run), []).append(run)
+    heads = list(next(iter(runs.values())))
+    body = [[beside, *(cell(runs[head]) for head in heads)] for beside, runs in runs.items()]
     return markdown(["TCP flows beside", *heads], body)
 
 
@@ -142,11 +142,11 @@ def _points(subject: Subject, runs: Sequence[Run]) -> list[Point]:
     for run in _with_reference(runs) if subject.name in _REFERENCE else runs:
         name = "TCP" if is_tcp(run) and subject.name not in _REFERENCE else control(run)
         values.setdefault((subject.place(run), name), []).append(subject.measure(run))
-    found = []
+    points = []
     for (place, name), of_point in values.items():
         fluid, random = subject.theories(place, name)
-        found.append(Point(place, NAMES.get(name, name), mean_interval(of_point), fluid, random))
-    return found
+        points.append(Point(place, NAMES.get(name, name), mean_interval(of_point), fluid, random))
+    return points
 
 
 #: Scenarios in which a value is a ratio to the same seed's run with TCP.

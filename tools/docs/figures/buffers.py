@@ -21,8 +21,8 @@ def table_of(folder: Path) -> str:
 def counts_of(folder: Path) -> str:
     """Return the means per run of segments retransmitted opportunistically, and of windows halved."""
     counts = grid.joined(
-        grid.counted(lambda row: [one.opportunistic_retransmissions for one in row.counts]),
-        grid.counted(lambda row: [one.penalties for one in row.counts]),
+        grid.counted(lambda row: [count.opportunistic_retransmissions for count in row.counts]),
+        grid.counted(lambda row: [count.penalties for count in row.counts]),
     )
     table = grid.Grid(["receive buffer"], [grid.largest(_BUFFER)], _sender_with_counts, {"": counts})
     return table.table_of(folder)

@@ -37,7 +37,7 @@ def table_of(work: Path) -> str:
         file.write_text(_SCENARIO.format(first=first, second=second, loss=loss))
         without = _goodputs(file, folder / f"case{number}-without")
         captured = _goodputs(file, folder / f"case{number}-with", "--set", _CAPTURES)
-        differences = [100 * (one / other - 1) for one, other in zip(captured, without, strict=True)]
+        differences = [100 * (duration / other - 1) for duration, other in zip(captured, without, strict=True)]
         mean = mean_interval(differences)
         spread = 100 * (max(without) / min(without) - 1)
         largest = max(map(abs, differences))

@@ -34,9 +34,9 @@ def _in_full(text: str) -> str:
 
 
 def _comment(name: str, sources: str) -> str:
-    found = re.search(rf"/\*\*\n \* {name}\(\) - (.*?) \*/", sources, re.DOTALL)
-    if found:
-        lines = [line.strip().removeprefix("*").strip() for line in found[1].splitlines()]
+    comment = re.search(rf"/\*\*\n \* {name}\(\) - (.*?) \*/", sources, re.DOTALL)
+    if comment:
+        lines = [line.strip().removeprefix("*").strip() for line in comment[1].splitlines()]
         text, _, rest = "\n".join(lines).partition("\n@")
         returned = re.search(r"^Return: (.*?)(?:\n\n|\Z)", rest, re.MULTILINE | re.DOTALL)
         parts = [text, f"returns {returned[1]}"] if returned else [text]

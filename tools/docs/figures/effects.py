@@ -224,7 +224,7 @@ def measure(case: Case, settings: Sequence[str], out: Path) -> Interval:
     values = []
     for done in api.execute_runs(experiment.runs, out):
         assert done.result is not None
-        values.append(case.value({one.workload: one for one in done.result.measured}))
+        values.append(case.value({measurement.workload: measurement for measurement in done.result.measured}))
     return mean_interval(values)
 
 

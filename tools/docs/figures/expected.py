@@ -63,8 +63,8 @@ def congested_path(place: str, control: str) -> Pair:
         Users(1, "uncoupled", (path("link1"),)),
         Users(int(place), "uncoupled", (path("link2"),)),
     )
-    found = _rates(kinds, {"link1": 10, "link2": 10})
-    shares = [None if rates is None else rates[0][1] / sum(rates[0]) for rates in found]
+    rates = _rates(kinds, {"link1": 10, "link2": 10})
+    shares = [None if rates is None else rates[0][1] / sum(rates[0]) for rates in rates]
     return shares[0], shares[1]
 
 
@@ -83,8 +83,8 @@ def scenario_c(place: str, control: str) -> Pair:
 def _left(ratio: int, control: str, limit: str, paths: tuple[Path, Path]) -> Pair:
     if control not in ALGORITHMS:
         return 1.0, None
-    found = _rates(_beside_five(ratio, control, paths), _capacities(ratio, limit))
-    left = [None if rates is None else 5 * rates[1][0] / 10 for rates in found]
+    rates = _rates(_beside_five(ratio, control, paths), _capacities(ratio, limit))
+    left = [None if rates is None else 5 * rates[1][0] / 10 for rates in rates]
     return left[0], left[1]
 
 
@@ -114,6 +114,6 @@ def scenario_b(_: str, control: str) -> Pair:
         Users(15, algorithm, (path("X"), path("T"))),
         Users(15, algorithm, (path("T"), path("X", "T"))),
     )
-    found = _rates(kinds, {"X": 27, "T": 36})
-    parts = [None if rates is None else 15 * sum(sum(of_kind) for of_kind in rates) / 63 for rates in found]
+    rates = _rates(kinds, {"X": 27, "T": 36})
+    parts = [None if rates is None else 15 * sum(sum(of_kind) for of_kind in rates) / 63 for rates in rates]
     return parts[0], parts[1]

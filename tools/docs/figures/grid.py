@@ -109,4 +109,4 @@ def workload(names: Mapping[str, str]) -> Name:
 
 def counted(count: Callable[[ResultRow], Sequence[int | None]]) -> Name:
     """Return a function that prints the mean of a kernel's count over the runs."""
-    return lambda result: f"{mean(one or 0 for one in count(result)):.0f}"
+    return lambda result: f"{mean(number or 0 for number in count(result)):.0f}"

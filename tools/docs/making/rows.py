@@ -83,8 +83,12 @@ def _cell(column: str, rows: Sequence[Row], names: Mapping[str, str]) -> str:
             f"{100 * sum(share for path, share in row['shares'].items() if link in path.replace('>', ' ').split()):.0f}"
         )
     name, unit = _asked(title)
-    found = _measure(row, name)
-    return "" if found is None else _text(Interval(found["mean"], found["ci95_half_width"], found["n"]), unit)
+    measurement = _measure(row, name)
+    return (
+        ""
+        if measurement is None
+        else _text(Interval(measurement["mean"], measurement["ci95_half_width"], measurement["n"]), unit)
+    )
 
 
 def _asked(title: str) -> tuple[str, Unit]:

@@ -237,8 +237,8 @@ _WITH_FIX = "-window"
 
 def gathered() -> dict[str, Source]:
     """Return one source for each scenario that runs only mainline, by the name of its folder."""
-    found = {source.scenario.stem: source for source in SOURCES.values() if source.scenario}
-    return {name: source for name, source in sorted(found.items()) if not name.endswith(_WITH_FIX)}
+    sources = {source.scenario.stem: source for source in SOURCES.values() if source.scenario}
+    return {name: source for name, source in sorted(sources.items()) if not name.endswith(_WITH_FIX)}
 
 
 def _beyond_window(work: Path) -> str:

@@ -102,7 +102,7 @@ class Machine:
     pid: int
     process: subprocess.Popen[bytes]
     #: Programs of the tests themselves. Those in brackets are the kernel's, or have ended and nobody waits for them.
-    own: ClassVar[tuple[str, ...]] = ("ps -e", "sh -s", "[")
+    ignored: ClassVar[tuple[str, ...]] = ("ps -e", "sh -s", "[")
 
     def words(self) -> list[str]:
         """The words before a command that run it there."""
@@ -196,8 +196,8 @@ class Bed:
 
     def cable(self, first: tuple[str, str], second: tuple[str, str]) -> None:
         """Connect two machines' new interfaces."""
-        (one, device), (other, peer) = first, second
-        pids = [str(self.machines[name].pid) for name in (one, other)]
+        (first_machine, device), (other, peer) = first, second
+        pids = [str(self.machines[name].pid) for name in (first_machine, other)]
         ends = ["name", device, "netns", pids[0], "type", "veth", "peer", "name", peer, "netns", pids[1]]
         self.in_hub("ip", "link", "add", *ends).check_returncode()
 
@@ -253,7 +253,7 @@ def _state(machine: Machine) -> Iterator[tuple[str, str]]:
     for part in machine.run("sh", "-s", text=script).split("=== ")[1:]:
         name, _, text = part.partition("\n")
         if name == "programs":
-            text = "\n".join(sorted(one for one in text.splitlines() if not one.startswith(machine.own)))
+            text = "\n".join(sorted(line for line in text.splitlines() if not line.startswith(machine.ignored)))
         yield name, text
 
 

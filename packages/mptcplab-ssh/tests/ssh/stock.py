@@ -113,7 +113,7 @@ class Emulated(Machine):
     """A machine in QEMU, which commands reach by ssh. ``serial`` is what it says of its runs."""
 
     #: The connection of the question itself, and what says which runs there are.
-    own: ClassVar[tuple[str, ...]] = (*Machine.own, "sshd: root", "sleep 1")
+    ignored: ClassVar[tuple[str, ...]] = (*Machine.ignored, "sshd: root", "sleep 1")
     bed: Bed = field(kw_only=True)
     serial: Path = field(kw_only=True)
 
@@ -153,11 +153,11 @@ _LOGS = ("log", "console")
 
 def boot(bed: Bed, kernel: StockKernel, names: tuple[str, str], cables: Sequence[str]) -> None:
     """Start two machines with sshd and ``cables`` between them: their interfaces eth1, eth2 and so on."""
-    machines = [_started(bed, kernel, own, other, cables) for own, other in (names, names[::-1])]
+    machines = [_started(bed, kernel, name, other, cables) for name, other in (names, names[::-1])]
     until = time.monotonic() + _BOOT_SECONDS
     for machine in machines:
         while _answer(machine):
-            console = "".join((bed.folder / f"{machine.name}.{one}").read_text(errors="replace") for one in _LOGS)
+            console = "".join((bed.folder / f"{machine.name}.{log}").read_text(errors="replace") for log in _LOGS)
             assert machine.process.poll() is None, console
             assert time.monotonic() < until, f"{_answer(machine)}\n{console}"
             time.sleep(1)
@@ -225,10 +225,10 @@ def _cards(name: str, other: str, cables: Sequence[str]) -> Iterator[str]:
 
 def _root(bed: Bed, kernel: StockKernel, name: str) -> bytes:
     """Return the archive with everything that a machine has."""
-    found = {program: shutil.which(program, path=_PATH) for program in _PROGRAMS}
-    missing = [program for program, path in found.items() if path is None]
+    paths = {program: shutil.which(program, path=_PATH) for program in _PROGRAMS}
+    missing = [program for program, path in paths.items() if path is None]
     assert not missing, f"this machine lacks {', '.join(missing)}"
-    programs = {program: Path(path) for program, path in found.items() if path is not None} | {"sshd": Path(SSHD)}
+    programs = {program: Path(path) for program, path in paths.items() if path is not None} | {"sshd": Path(SSHD)}
     modules = ModuleTree(kernel).sort_by_dependency(_MODULES)
     texts = {
         "/init": _INIT.format(name=name, sshd=SSHD),

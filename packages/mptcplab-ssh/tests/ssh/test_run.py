@@ -47,17 +47,17 @@ def scenario(folder: Path, text: str) -> Path:
 
 def rows(out: Path) -> list[dict[str, Any]]:
     """Return the rows of a results folder."""
-    found: list[dict[str, Any]] = json.loads((out / "results.json").read_text())["rows"]
-    return found
+    results: list[dict[str, Any]] = json.loads((out / "results.json").read_text())["rows"]
+    return results
 
 
 def changes(before: dict[str, str], after: dict[str, str]) -> str:
     """Return the lines that differ between two states of machines."""
-    found = []
+    events = []
     for name, text in before.items():
         lines = difflib.unified_diff(text.splitlines(), after[name].splitlines(), "before", "after", lineterm="", n=0)
-        found += [f"{name}: {line}" for line in lines]
-    return "\n".join(found)
+        events += [f"{name}: {line}" for line in lines]
+    return "\n".join(events)
 
 
 def _check_clocks(clocks: dict[str, dict[str, Any]]) -> None:

@@ -44,7 +44,7 @@ def _plan(*overrides: str, file: Path = SCENARIO) -> Plan:
 
 
 def _fit(*overrides: str) -> dict[str, Fitted]:
-    return {one.node: one for one in fit(_plan(*overrides), load_inventory(EXAMPLE), name="inventory.toml")}
+    return {part.node: part for part in fit(_plan(*overrides), load_inventory(EXAMPLE), name="inventory.toml")}
 
 
 def test_the_page_shows_the_example() -> None:
@@ -116,17 +116,20 @@ def test_a_cluster_is_refused(
 def test_a_plan_is_divided_among_machines() -> None:
     plan, parts = _plan(), _fit()
     assert list(parts) == ["client", "server"]
-    assert {link: one.device for link, one in parts["client"].interfaces.items()} == {"one": "eth1", "two": "eth2"}
-    assert [one.name for one in parts["server"].programs] == ["bulk.server"]
-    # Cables are there already, and only the interface that may be shaped loses its offloads.
-    kept = {one.argv for one in plan.setup if one.node is not None}
-    fitted = {one.argv for part in parts.values() for one in part.commands}
-    offloads = [one for one in kept - fitted if one[0] == "ethtool"]
-    assert sorted(one[2] for one in offloads) == ["one"]
-    assert ("ethtool", "-K", "two", "tso", "off", "gso", "off", "gro", "off") in {
-        one.argv for one in parts["server"].commands
+    assert {link: interface.device for link, interface in parts["client"].interfaces.items()} == {
+        "one": "eth1",
+        "two": "eth2",
     }
-    assert not [one for one in fitted if "veth" in one]
+    assert [program.name for program in parts["server"].programs] == ["bulk.server"]
+    # Cables are there already, and only the interface that may be shaped loses its offloads.
+    kept = {command.argv for command in plan.setup if command.node is not None}
+    fitted = {command.argv for part in parts.values() for command in part.commands}
+    offloads = [command for command in kept - fitted if command[0] == "ethtool"]
+    assert sorted(offload[2] for offload in offloads) == ["one"]
+    assert ("ethtool", "-K", "two", "tso", "off", "gso", "off", "gro", "off") in {
+        command.argv for command in parts["server"].commands
+    }
+    assert not [argv for argv in fitted if "veth" in argv]
     assert set(link_ends(plan)) == {"one", "two"}
 
 
@@ -329,13 +332,13 @@ def test_samples_of_sockets_and_queues() -> None:
     queue = Queue("r1", "one", 2, "one", "forward")
     kinds = json.dumps([{"kind": "tbf", "handle": "2:", "backlog": 3000, "qlen": 2, "drops": 7}])
     text = f"@ 100\n{SS}\n# one\n{kinds}\n\n@ 200\n{SS}\n# one\n{kinds}\n\n@ 300\nESTAB 0"
-    found = parse_samples(text, node="r1", queues=[queue])
-    assert [row["time_ns"] for row in found.sockets] == [100, 200]
-    assert found.queues[0] == {
+    samples = parse_samples(text, node="r1", queues=[queue])
+    assert [row["time_ns"] for row in samples.sockets] == [100, 200]
+    assert samples.queues[0] == {
         "time_ns": 100, "node": "r1", "device": "one", "link": "one", "direction": "forward",
         "bytes": 3000, "packets": 2, "drops": 7,
     }  # fmt: skip
-    (socket,) = algorithms(found.sockets)["sockets"]
+    (socket,) = algorithms(samples.sockets)["sockets"]
     assert socket["congestion"] == ["cubic"]
 
 
