@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from bench import lab, machines
-from bench.usage import measured
+from bench.usage import measure_usage
 from mptcplab.campaign.record import prepare_engines
 from mptcplab.errors import LabError
 from mptcplab.gateway.registry import PROGRAMS
@@ -72,7 +72,7 @@ def measure(program: str, cipher: str, size: str) -> Row:
         memory = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
         return {"seconds": (client["end_ns"] - client["start_ns"]) / 1e9, "memory_mib": memory / _KIB}
 
-    document, usage = measured(work)
+    document, usage = measure_usage(work)
     goodput = 8 * float(Size.parse(size)) / document["seconds"] / 1e6
     return Row(program, cipher, size, goodput, usage.wall, usage.cpu, document["memory_mib"])
 

@@ -55,12 +55,12 @@ def _row(key: str, results: Sequence[Machine]) -> list[str]:
     medians = [value.median for values in by_machine for value in values]
     span = f"{min(medians):g}" if len(set(medians)) == 1 else f"{min(medians):g} to {max(medians):g}"
     measured = [values for values in by_machine if values]
-    met = sum(all(reached(value.median, target) for value in values) for values in measured)
+    met = sum(all(meets_target(value.median, target) for value in values) for values in measured)
     cells = ["; ".join(map(_text, values)) for values in by_machine]
     return [title, *cells, span, target, f"{met} of {len(measured)}"]
 
 
-def reached(value: float, target: str) -> bool:
+def meets_target(value: float, target: str) -> bool:
     """Return whether ``value`` meets a target such as ``>= 20``, ``<= 0.7`` or ``0.5 to 2``."""
     if " to " in target:
         low, high = map(float, target.split(" to "))
@@ -119,7 +119,7 @@ def _markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join("| " + " | ".join(cells) + " |" for cells in (head, ["---"] * len(head), *rows))
 
 
-def written(text: str, results: Sequence[Machine]) -> str:
+def update_blocks(text: str, results: Sequence[Machine]) -> str:
     """Return the page with its blocks generated again. :raises ValueError: if it has no place for one."""
     blocks = {"ratios": ratio_table, "algorithms": algorithm_table, "machines": machine_list}
     for name, make in blocks.items():
@@ -140,7 +140,7 @@ def main() -> None:
     )
     arguments = parser.parse_args()
     try:
-        now = written(PAGE.read_text(), machines.load())
+        now = update_blocks(PAGE.read_text(), machines.load())
     except ValueError as error:
         parser.error(str(error))
     if arguments.check and now != PAGE.read_text():

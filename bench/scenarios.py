@@ -108,7 +108,7 @@ read_quantum = "{_QUANTUM}"
     return "".join(parts)
 
 
-def unshaped(duration: str, *, delay: str, quantum: str) -> str:
+def unshaped_path(duration: str, *, delay: str, quantum: str) -> str:
     """Return a scenario of TCP through one router without a rate.
 
     Virtual time advances only when all processes are idle. With neither a rate nor a delay, no process ever waits, so a

@@ -23,7 +23,7 @@ from typing import Any
 from tools.docs.making.pages import table_of
 
 from bench import machines, scenarios
-from bench.usage import measured
+from bench.usage import measure_usage
 from mptcplab.engine.virtual.machine import INPROC
 
 ROOT = Path(__file__).parents[1]
@@ -103,7 +103,7 @@ def _sweep(source: Path, mode: str, runs: int) -> Times:
             subprocess.run(command, env=_environment(source, mode), check=True, capture_output=True)
 
         started = time.monotonic()
-        _, usage = measured(work)
+        _, usage = measure_usage(work)
         return max(usage.wall, time.monotonic() - started), usage.cpu
 
 

@@ -67,7 +67,7 @@ def _environment(source: Path) -> dict[str, str]:
     return kept | {"PYTHONPATH": str(source)}
 
 
-def _spent(command: Sequence[str], source: Path, variables: Mapping[str, str]) -> float:
+def _measure_cpu_s(command: Sequence[str], source: Path, variables: Mapping[str, str]) -> float:
     """Return the CPU seconds of a command with the package in ``source``."""
     process = subprocess.Popen(
         [sys.executable, *command],
@@ -99,9 +99,9 @@ def measure(before: Path, repeats: int, runs: int, report: Callable[[str], None]
         sides = [(row.now, ROOT / "src"), (row.before, before)]
         for number in range(repeats + 1):
             for results, source in sides:
-                spent = _spent(("-m", "mptcplab", *words), source, variables)
+                spent = _measure_cpu_s(("-m", "mptcplab", *words), source, variables)
                 results += [spent] if number else []
-            row.nothing.append(_spent(("-c", "pass"), before, {}))
+            row.nothing.append(_measure_cpu_s(("-c", "pass"), before, {}))
         report(f"{name}: {statistics.median(row.now):.3f} s, before {statistics.median(row.before):.3f} s")
         rows.append(row)
     row = Row(RUN, [], [], [])

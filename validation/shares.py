@@ -70,7 +70,7 @@ def read(file: Path) -> list[Row]:
     return [Row(**row) for row in json.loads(file.read_text())["rows"]] if file.exists() else []
 
 
-def joined(old: Sequence[Row], new: Sequence[Row]) -> list[Row]:
+def join_rows(old: Sequence[Row], new: Sequence[Row]) -> list[Row]:
     """Return all rows; of the same engine, control and seed, the new one."""
     return list({(row.engine, row.control, row.seed): row for row in (*old, *new)}.values())
 
@@ -116,7 +116,7 @@ def main() -> None:
                     sys.exit(error.status)
                 print(f"{engine} {control} seed {seed}: ratio {rows[-1].ratio:.3f}", file=sys.stderr, flush=True)
         if arguments.write:
-            document = {"rows": [asdict(row) for row in joined(read(arguments.write), rows)]}
+            document = {"rows": [asdict(row) for row in join_rows(read(arguments.write), rows)]}
             arguments.write.write_text(json.dumps(document, indent=1) + "\n")
     for (engine, control), interval in ratios(rows).items():
         print(f"{engine} {control}: {interval_text(interval)} (n = {interval.n})")

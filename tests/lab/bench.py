@@ -92,9 +92,9 @@ class Bench:
     ``shared`` is a results folder of all tests: recordings are taken from there, and made there if they are not.
     """
 
-    def __init__(self, engines: dict[str, VirtualEngine], folder: Path, shared: Path | None = None) -> None:
+    def __init__(self, engines: dict[str, VirtualEngine], folder: Path, shared_results: Path | None = None) -> None:
         self.engines, self.folder = engines, folder
-        self.shared = folder / "shared" if shared is None else shared
+        self.shared = folder / "shared" if shared_results is None else shared_results
 
     def write(self, text: str, name: str = "scenario.toml") -> Path:
         """A scenario file; a title is put before it when it has none."""
@@ -152,7 +152,7 @@ class Bench:
         return Recording(mine)
 
     @contextlib.contextmanager
-    def reusing(self, runs: Iterable[Run], out: Path) -> Iterator[None]:
+    def reuse(self, runs: Iterable[Run], out: Path) -> Iterator[None]:
         """Let a command find the ``runs`` that another test has made in its results folder; keep the others.
 
         For tests of what a command prints and writes, not of how it executes runs.
@@ -242,15 +242,15 @@ size = "1 B"
 
 def client(name: str, *argv: str, node: str = "client", start_ns: int = 0, seconds: float = 600) -> Program:
     """A program that has to end by itself."""
-    return Program(name, node, "client", argv, start_ns, start_ns + round(seconds * 1e9), _started(argv))
+    return Program(name, node, "client", argv, start_ns, start_ns + round(seconds * 1e9), _script_programs(argv))
 
 
 def server(name: str, *argv: str, node: str = "server") -> Program:
     """A program that waits."""
-    return Program(name, node, "server", argv, starts=_started(argv))
+    return Program(name, node, "server", argv, starts=_script_programs(argv))
 
 
-def _started(argv: Sequence[str]) -> tuple[str, ...]:
+def _script_programs(argv: Sequence[str]) -> tuple[str, ...]:
     """What scripts of the tests may start."""
     network = ("ip", "nft", "ping", "ss", "sysctl", "tc")
     scripts = ("cat", "python3", "seq", "setpriv", "sleep", "touch", "unshare", *network)

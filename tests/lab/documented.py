@@ -15,7 +15,7 @@ from .bench import Bench
 
 
 @contextmanager
-def reusing(bench: Bench, experiments: Iterable[Experiment], folder: Path) -> Iterator[None]:
+def reuse_runs(bench: Bench, experiments: Iterable[Experiment], folder: Path) -> Iterator[None]:
     """Let commands in ``folder`` find the runs of their experiments; what is missing they make, and it is kept."""
     with ExitStack() as stack:
         for experiment in experiments:
@@ -23,5 +23,5 @@ def reusing(bench: Bench, experiments: Iterable[Experiment], folder: Path) -> It
             seed, repeats = (int(options[name]) if name in options else None for name in ("--seed", "--repeats"))
             overrides = [value for name, value in experiment.options if name == "--set"]
             runs = load(folder / experiment.file, overrides=overrides, seed=seed, repeats=repeats).runs
-            stack.enter_context(bench.reusing(runs, folder / experiment.out))
+            stack.enter_context(bench.reuse(runs, folder / experiment.out))
         yield

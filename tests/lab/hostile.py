@@ -83,7 +83,7 @@ def assert_nothing_left(out: Path) -> None:
     assert all((run / "manifest.json").is_file() for run in (out / "runs").iterdir())
 
 
-def recorded(out: Path) -> dict[str, str]:
+def hash_recordings(out: Path) -> dict[str, str]:
     """All recordings with a hash of their bytes."""
     return {run.name: tree_hash(run) for run in (out / "runs").iterdir()}
 
@@ -96,7 +96,7 @@ def assert_resumes(bench: Bench, out: Path, whole: Path) -> None:
         assert (out / name).read_bytes() == (whole / name).read_bytes(), name
     first, second = (json.loads((folder / "results.json").read_text()) for folder in (out, whole))
     assert first | {"file": ""} == second | {"file": ""}
-    assert recorded(out) == recorded(whole)
+    assert hash_recordings(out) == hash_recordings(whole)
     assert_nothing_left(out)
 
 

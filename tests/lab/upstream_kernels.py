@@ -67,7 +67,7 @@ def selftest_command(kernel: str) -> list[str]:
     return ["selftest", *TESTS, "--kernel", kernel, *patch_options(), "--json"]
 
 
-def passed(document: str) -> dict[str, bool]:
+def parse_results(document: str) -> dict[str, bool]:
     """Return which tests passed, by their names, from what `mptcplab selftest --json` printed."""
     log = json.loads(document)
     assert log["errors"] == [], log["errors"]
@@ -162,7 +162,7 @@ def main() -> int:
         for name, expected in EXPECTED.items():
             kernel = _build(options[name])
             done = subprocess.run([*CLI, *selftest_command(kernel)], stdout=subprocess.PIPE, text=True, check=False)
-            results = passed(done.stdout)
+            results = parse_results(done.stdout)
             out = folder / name
             subprocess.run([*CLI, *window_command(kernel, out)], stdout=subprocess.DEVNULL, check=True)
             results[WINDOW] = beyond_window(out) == 0

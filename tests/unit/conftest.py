@@ -49,10 +49,10 @@ def debian(monkeypatch: pytest.MonkeyPatch) -> None:
 def make(tmp_path: Path) -> Make:
     """Return the scenario of some gateways and further tables, on the network of made_gateways."""
 
-    def made(*tables: str, settings: tuple[str, ...] = ()) -> Scenario:
+    def build(*tables: str, settings: tuple[str, ...] = ()) -> Scenario:
         return scenario(tmp_path, *tables, settings=settings)
 
-    return made
+    return build
 
 
 @pytest.fixture

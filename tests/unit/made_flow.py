@@ -44,7 +44,7 @@ class Made:
         self.others: tuple[tuple[int, ...], ...] = facts.get("others", ())
         accepted = {"MPTcpExtMPCapableACKRX": int(mptcp and not self.fallback) * (1 + len(self.others))}
         self.counted: dict[str, int] = facts.get("counted", accepted)
-        self.algorithms: dict[str, Any] = facts.get("algorithms", seen(("cubic", "cubic"), "default"))
+        self.algorithms: dict[str, Any] = facts.get("algorithms", algorithms_seen(("cubic", "cubic"), "default"))
         self.wanted: dict[str, str] = facts.get("wanted", {})
         self.complaints: str = facts.get("complaints", "")
         self.machine: dict[str, Any] | None = facts.get("machine")
@@ -136,7 +136,7 @@ class Made:
             yield {**end, "first_ns": first_ns, "last_ns": last_ns, "checksum": checksum}
 
 
-def seen(congestion: tuple[str, str], scheduler: str = "") -> dict[str, Any]:
+def algorithms_seen(congestion: tuple[str, str], scheduler: str = "") -> dict[str, Any]:
     """What the guest noted of two subflows."""
     sockets = [
         {"local": local, "remote": remote, "congestion": [name], "scheduler": [scheduler] if scheduler else []}

@@ -112,9 +112,9 @@ class Labs:
         """In place of :func:`mptcplab.campaign.sweep.execute`."""
         self.before(rounds, out)
         out.mkdir(parents=True, exist_ok=True)
-        return rounds.sorted_runs(self._one(run, out) for run in rounds.first())
+        return rounds.sorted_runs(self._complete_run(run, out) for run in rounds.first())
 
-    def _one(self, run: Run, out: Path) -> CompletedRun:
+    def _complete_run(self, run: Run, out: Path) -> CompletedRun:
         error = self.fate(run)
         if error is not None:
             return CompletedRun(run, error=error, wall_seconds=0.1)
@@ -130,7 +130,7 @@ def call(out: Path, *arguments: str) -> click.testing.Result:
     return runner.invoke(reproduce, [*arguments, "--out", str(out)], standalone_mode=False)
 
 
-def ended(out: Path, *arguments: str, status: Exit = Exit.DONE) -> click.testing.Result:
+def run_to_end(out: Path, *arguments: str, status: Exit = Exit.DONE) -> click.testing.Result:
     """What is printed by a command that ends by itself."""
     result = call(out, *arguments)
     if result.exception is not None:

@@ -21,7 +21,7 @@ PATHS = 'title = "Two paths"\n[topology]\npreset = "disjoint-paths"\n'
 Write = Callable[..., Path]
 
 
-def one(experiment: Experiment) -> Scenario:
+def first_scenario(experiment: Experiment) -> Scenario:
     assert len(experiment.points) == 1
     return experiment.points[0].scenario
 

@@ -43,7 +43,7 @@ def ppdu_us(data_bits: int, size: int) -> int:
     return 36 + 4 * math.ceil((22 + 8 * size) / data_bits) + EXTENSION_US
 
 
-def full(data_bits: int) -> int:
+def full_aggregate(data_bits: int) -> int:
     """Return the frames of the longest aggregate."""
     frames = 1
     while ppdu_us(data_bits, psdu_bytes(frames + 1)) <= LIMIT_US:
@@ -60,7 +60,7 @@ def cycle_us(data_bits: int, frames: int, *, block_ack_bits: int = 216) -> float
 
 #: MCS 7: 20 frames in 3852 us, 58.9 Mbit/s.
 MCS_7_BITS = 260
-MCS_7_FULL = full(MCS_7_BITS)
+MCS_7_FULL = full_aggregate(MCS_7_BITS)
 MCS_7_MBPS = MCS_7_FULL * 8 * PAYLOAD / cycle_us(MCS_7_BITS, MCS_7_FULL)
 
 
@@ -174,7 +174,7 @@ def test_queues_stay_in_mac80211(run: Measure) -> None:
 def test_a_slow_station_has_few_frames_in_the_medium(run: Measure) -> None:
     """At MCS 0, 4 ms are two frames, not the 64 of the window: those would wait 120 ms beyond CoDel."""
     measured = run(network_of(names(1), rates=("ht-mcs-2.4", "0")), "slow")
-    expected = full(26)
+    expected = full_aggregate(26)
     mbps = expected * 8 * PAYLOAD / cycle_us(26, expected, block_ack_bits=24)
     print("goodput", measured.goodput_mbps, "of", mbps, "in the medium", measured.after["sta0"]["queued_max"])
     assert expected == 2

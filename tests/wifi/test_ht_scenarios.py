@@ -28,7 +28,7 @@ SHORT = "access_points.*.guard_interval=short"
 PASSPHRASE = "access_points.*.passphrase=correct horse"
 
 
-def near(duration: str = "2 s") -> str:
+def near_stations(duration: str = "2 s") -> str:
     """Return the scenario of two stations, both at 5 m, with a backhaul that is no bottleneck."""
     text = example("one-access-point").replace('duration = "5 s"', f'duration = "{duration}"')
     return text.replace("[60, 0]", "[0, 5]").replace("100 Mbit/s", "1 Gbit/s")
@@ -47,7 +47,9 @@ def test_two_uploads_share_what_aggregates_give(bench: Bench, channel: int) -> N
 
     In 2 s the start and chance take up to 2 % more: with three seeds the sum was 43.8 to 47 Mbit/s.
     """
-    (recording,) = bench.record(near("10 s"), HT, f"access_points.ap.channel={channel}", out=f"results-{channel}")
+    (recording,) = bench.record(
+        near_stations("10 s"), HT, f"access_points.ap.channel={channel}", out=f"results-{channel}"
+    )
     total = sum(goodputs(recording).values())
     assert 0.75 * DATAGRAMS_MBPS < total < DATAGRAMS_MBPS
     counters = counters_of(recording)
@@ -58,7 +60,7 @@ def test_two_uploads_share_what_aggregates_give(bench: Bench, channel: int) -> N
 
 
 def test_rates_are_recorded_with_their_mcs(bench: Bench) -> None:
-    (recording,) = bench.record(near(), HT, out="results-long")
+    (recording,) = bench.record(near_stations(), HT, out="results-long")
     samples = [
         radio_sample
         for radio_sample in radio_samples(recording)
@@ -79,7 +81,7 @@ def test_rates_are_recorded_with_their_mcs(bench: Bench) -> None:
 
 def test_the_short_guard_interval_is_used_where_it_is_allowed(bench: Bench) -> None:
     for name, settings in (("long", ()), ("short", (SHORT,))):
-        (recording,) = bench.record(near(), HT, *settings, out=f"results-{name}")
+        (recording,) = bench.record(near_stations(), HT, *settings, out=f"results-{name}")
         rates = [counter["rates"] for counter in counters_of(recording).values()]
         attempts = sum(rate["mcs7-sgi"]["attempts"] for rate in rates if "mcs7-sgi" in rate)
         print(name, goodputs(recording), attempts)
@@ -110,7 +112,7 @@ def test_mptcp_uses_both_bands(bench: Bench) -> None:
 def test_protected_networks_have_ht(bench: Bench, security: str) -> None:
     """CCMP adds 16 bytes to each frame of 1538; without HT, 802.11g has less than half."""
     settings = (HT, f"access_points.ap.security={security}", PASSPHRASE)
-    (recording,) = bench.record(near(), *settings, out=f"results-{security}")
+    (recording,) = bench.record(near_stations(), *settings, out=f"results-{security}")
     assert 0.7 * DATAGRAMS_MBPS < sum(goodputs(recording).values()) < DATAGRAMS_MBPS
     log = (recording.folder / "counters/near/wpa_supplicant-wifi1.log").read_text()
     assert "[PTK=CCMP GTK=CCMP]" in log
@@ -120,7 +122,7 @@ def test_protected_networks_have_ht(bench: Bench, security: str) -> None:
 
 def test_long_aggregates_are_announced(bench: Bench) -> None:
     """By an RTS. The access point's aggregates have acknowledgements of TCP, and are longer than 500 bytes, too."""
-    (recording,) = bench.record(near("1 s") + "[wifi]\nrts_bytes = 500\n", HT, out="results-rts")
+    (recording,) = bench.record(near_stations("1 s") + "[wifi]\nrts_bytes = 500\n", HT, out="results-rts")
     announced = {name: (counter["rts"], counter["attempts"]) for name, counter in counters_of(recording).items()}
     print(announced)
     assert all(rts > 100 and rts > 0.8 * attempts for rts, attempts in announced.values())
@@ -128,7 +130,7 @@ def test_long_aggregates_are_announced(bench: Bench) -> None:
 
 def test_a_far_station_takes_a_lower_mcs(bench: Bench) -> None:
     """At 40 m it hears -78.8 dBm, 15 dB above the noise: 16-QAM at most."""
-    (recording,) = bench.record(near(), HT, "hosts.far.position=[40, 0]", out="results-far")
+    (recording,) = bench.record(near_stations(), HT, "hosts.far.position=[40, 0]", out="results-far")
     links = {link.station: link for link in radio_links(recording)}
     print(links)
     near_mcs, far_mcs = links["near"].rx_mcs, links["far"].rx_mcs
@@ -154,7 +156,7 @@ def test_a_walker_roams_between_access_points_of_802_11n(bench: Bench) -> None:
 
 
 def test_the_same_seed_gives_the_same_recording(bench: Bench) -> None:
-    first, second = (bench.record(near("500 ms"), HT, out=name)[0] for name in ("first", "second"))
+    first, second = (bench.record(near_stations("500 ms"), HT, out=name)[0] for name in ("first", "second"))
     names = [file.relative_to(first.folder) for file in first.folder.rglob("*") if file.is_file()]
     assert any(name.parts[0] == "out" for name in names)
     for name in names:

@@ -165,14 +165,14 @@ def test_the_other_access_point_carries_on(eventful: Recording) -> None:
 def test_power_and_moves_are_heard_at_the_next_beacon(eventful: Recording) -> None:
     """At 20 m 16 dBm arrive as -69.7, 6 dBm as -79.7; at 10 m of ap1 and 30 m of ap2 -60.7 and -85."""
 
-    def heard(node: str, link: str, after_s: float) -> int | None:
+    def mean_rssi(node: str, link: str, after_s: float) -> int | None:
         times = [sample for sample in radio_samples(eventful) if (sample.node, sample.link) == (node, link)]
         return next(sample.rssi_dbm for sample in times if sample.time_ns >= after_s * 1e9)
 
     # Frames of data and acknowledgements arrive every few ms.
-    assert [heard("terminal", "wifi2", at) for at in (6.9, 7.2, 8.2)] == [-70, -80, -85]
-    assert [heard("ap2", "wifi2", at) for at in (6.9, 7.2, 8.2)] == [-70, -70, -75]
-    assert heard("terminal", "wifi1", 8.2) == -61
+    assert [mean_rssi("terminal", "wifi2", at) for at in (6.9, 7.2, 8.2)] == [-70, -80, -85]
+    assert [mean_rssi("ap2", "wifi2", at) for at in (6.9, 7.2, 8.2)] == [-70, -70, -75]
+    assert mean_rssi("terminal", "wifi1", 8.2) == -61
 
 
 def test_walks_of_two_seeds_differ_and_rssi_follows(bench: Bench) -> None:
@@ -186,13 +186,13 @@ def test_walks_of_two_seeds_differ_and_rssi_follows(bench: Bench) -> None:
         for sample in radio_samples(recording):
             if sample.node == "far" and sample.time_ns > 0 and sample.rssi_dbm is not None:
                 # Heard up to a beacon's interval ago, at 30 m/s: 3 m.
-                metres = math.dist(_at(track, sample.time_ns), (0, 0))
+                metres = math.dist(_position_at(track, sample.time_ns), (0, 0))
                 nearest, farthest = (16 - 46.7 - 30 * math.log10(max(1, metres + off)) for off in (-3.1, 3.1))
                 assert farthest - 0.6 <= sample.rssi_dbm <= nearest + 0.6
     assert tracks[0] != tracks[1]
 
 
-def _at(track: list[list[float]], time_ns: int) -> tuple[float, float]:
+def _position_at(track: list[list[float]], time_ns: int) -> tuple[float, float]:
     """Where a node is between its waypoints."""
     for (start_ns, *here), (end_ns, *there) in itertools.pairwise(track):
         if start_ns <= time_ns < end_ns:

@@ -181,7 +181,7 @@ Reported = tuple[LabOutput, Network, dict[str, list[StationReport]]]
 
 
 @pytest.fixture
-def reported(bench: Bench) -> Reported:
+def station_reports(bench: Bench) -> Reported:
     """Three terminals, one of which leaves; `iw` dumps stations beside the agents, more often than they report."""
     text = SCENARIO.format(policy='policy = "none"') + DOWNLOADS.replace('"18 s"', '"9 s"') + REPORTS + GUEST
     scenario = bench.experiment(text).points[0].scenario
@@ -215,7 +215,7 @@ class Heard:
     signal_dbm: int
 
 
-def _watched(output: LabOutput, access_point: str) -> dict[str, list[Heard]]:
+def _read_watcher(output: LabOutput, access_point: str) -> dict[str, list[Heard]]:
     """Return what the watcher, a program of ours in C, printed of each station, in the order of time."""
     heard: dict[str, list[Heard]] = {}
     for line in map(json.loads, output.text(f"radio.{access_point}").splitlines()):
@@ -225,12 +225,12 @@ def _watched(output: LabOutput, access_point: str) -> dict[str, list[Heard]]:
     return heard
 
 
-def test_reports_are_what_the_kernel_counts(reported: Reported) -> None:
+def test_reports_are_what_the_kernel_counts(station_reports: Reported) -> None:
     """A report lies between the samples before and after it, 20 ms apart; where nothing came between, it is equal."""
-    output, _, reports = reported
+    output, _, reports = station_reports
     equal, outside = 0, list[int]()
     for access_point, some in reports.items():
-        watched = _watched(output, access_point)
+        watched = _read_watcher(output, access_point)
         assert len(some) >= 19, "one each second"
         for report in some:
             for mac, station in report.stations.items():
@@ -249,9 +249,9 @@ def test_reports_are_what_the_kernel_counts(reported: Reported) -> None:
     assert equal > 20, "the bounds are exact there"
 
 
-def test_reports_agree_with_iw(reported: Reported) -> None:
+def test_reports_agree_with_iw(station_reports: Reported) -> None:
     """`iw station dump` has no finer time than its own loop of a second: what it prints does not fall, nor overtake."""
-    output, _, reports = reported
+    output, _, reports = station_reports
     for access_point, some in reports.items():
         instants, dumped = _dumps(output.text(f"dump.{access_point}"))
         assert len(instants) >= 10
@@ -267,9 +267,9 @@ def test_reports_agree_with_iw(reported: Reported) -> None:
                 assert (low.tx_bytes if low else 0) <= dump.tx_bytes <= (high.tx_bytes if high else math.inf)
 
 
-def test_signals_are_those_of_the_path_loss(reported: Reported) -> None:
+def test_signals_are_those_of_the_path_loss(station_reports: Reported) -> None:
     """16 dBm less 46.7 dB and 30 dB a decade, as whole dBm, of who stands still; the walker gets weaker at ap2."""
-    _, network, reports = reported
+    _, network, reports = station_reports
     macs = {radio.links: radio.mac for radio in radios_of(network) if radio.is_station}
     for link, access_point, metres in (("home1", "ap1", 5), ("other1", "ap2", 85), ("home3", "ap1", 10)):
         heard = {
@@ -284,9 +284,9 @@ def test_signals_are_those_of_the_path_loss(reported: Reported) -> None:
     assert (walker[0], walker[-1]) == (-80, -84)
 
 
-def test_a_station_that_leaves_disappears(reported: Reported) -> None:
+def test_a_station_that_leaves_disappears(station_reports: Reported) -> None:
     """From the reports at once, and from the daemon's terminals with the next decision, though its connection stays."""
-    output, network, reports = reported
+    output, network, reports = station_reports
     (mac,) = (radio.mac for radio in radios_of(network) if radio.links == ("home3",))
     address = network.ports["guest", "home3"].ip
     left_ns = START_NS + ZERO_NS + LEAVES_NS

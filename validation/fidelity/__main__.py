@@ -128,7 +128,7 @@ def _write_measured(file: Path, files: dict[str, Path], out: Path) -> None:
     if reason := forms.form_of(_SIMPLE, files[_SIMPLE], engine).refused:
         raise LabError(f"no form can be made: {reason}", hint="see docs/engine-stock.md")
     present = {name: kept.Present(forms.form_of(name, path, engine)) for name, path in files.items()}
-    document = gather.gathered(present, out) | {"wire": wire.gathered_wire(out)}
+    document = gather.gather_comparisons(present, out) | {"wire": wire.gathered_wire(out)}
     if file.exists():
         document = kept.with_earlier(document, json.loads(file.read_text()), present)
     last = {name: load(path).points[-1].scenario for name, path in files.items()}

@@ -105,16 +105,16 @@ class Beside:
         named = [side for side in self.columns if side != _LAB]
         deciding = self.deciding or named
         rows: dict[_Key, dict[str, Row]] = {}
-        deciding_rows = (row for side in deciding for row in self._of(sides, side))
+        deciding_rows = (row for side in deciding for row in self._rows_of(sides, side))
         wanted = {_key(row) for row in deciding_rows if not self.is_outside or place(row) == "!"}
         for side in (*deciding, *(side for side in named if side not in deciding)):
-            for row in self._of(sides, side):
+            for row in self._rows_of(sides, side):
                 if (key := _key(row)) in wanted:
                     rows.setdefault(key, {})[side] = row
         sums = {key: rows for key, rows in rows.items() if key[1] == TOGETHER}
         return sums if sums and self.most_flows is not None and len(rows) > self.most_flows else rows
 
-    def _of(self, sides: Mapping[str, dict[str, Any]], side: str) -> list[Row]:
+    def _rows_of(self, sides: Mapping[str, dict[str, Any]], side: str) -> list[Row]:
         return [row for row in sides.get(side, {}).get("rows", ()) if row["metric"] in self.metrics]
 
     def _cell(self, side: str, rows: Mapping[str, Row]) -> str:

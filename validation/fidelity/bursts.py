@@ -15,7 +15,7 @@ from pathlib import Path
 from tools.docs.making.pages import table_of
 from validation.fidelity import forms
 from validation.fidelity.cells import document
-from validation.fidelity.executed import executed, last_point
+from validation.fidelity.executed import execute_points, last_point
 from validation.fidelity.shown import measure, rows_of_file
 
 from mptcplab.kernel.build import BuildOptions, build_kernel
@@ -39,7 +39,7 @@ class Row:
     seeds: int
 
 
-def measured(name: str, kernel: Path, seeds: int, folder: Path) -> Iterator[Row]:
+def measure_shares(name: str, kernel: Path, seeds: int, folder: Path) -> Iterator[Row]:
     """Yield the shares of a scenario's short form on a lab kernel; finished runs are kept in ``folder``.
 
     :raises LabError: if a run fails.
@@ -48,7 +48,7 @@ def measured(name: str, kernel: Path, seeds: int, folder: Path) -> Iterator[Row]
         replace(point, scenario=point.scenario.model_copy(update={"kernel": str(kernel)}))
         for point in last_point(name, _LAB)
     ]
-    done = executed(points, "virtual", seeds=seeds, folder=folder)
+    done = execute_points(points, "virtual", seeds=seeds, folder=folder)
     for row in rows_of([run.result for run in done if run.result is not None]):
         for path, share in (row.to_json()["shares"] or {}).items():
             yield Row(name, f"{row.workload} over {path}", round(100 * share, _DIGITS), seeds)
@@ -76,7 +76,7 @@ def _share(row: Row, side: str) -> tuple[float, float] | None:
 def _measure(options: argparse.Namespace) -> Iterator[Row]:
     kernel = build_kernel(options=BuildOptions(patches=[PATCH])).path
     for name in SCENARIOS:
-        yield from measured(name, kernel, options.seeds, options.out / name)
+        yield from measure_shares(name, kernel, options.seeds, options.out / name)
 
 
 def main() -> None:

@@ -33,12 +33,12 @@ def scenarios() -> dict[str, dict[str, Any]]:
     """Return the compared sides of each scenario, whose rows know whether they are of another build."""
     written = document()
     return {
-        name: {side: _marked(entry, side, written["kernels"]) for side, entry in scenario["sides"].items()}
+        name: {side: _mark(entry, side, written["kernels"]) for side, entry in scenario["sides"].items()}
         for name, scenario in written["scenarios"].items()
     }
 
 
-def _marked(entry: dict[str, Any], side: str, kernels: dict[str, Any]) -> dict[str, Any]:
+def _mark(entry: dict[str, Any], side: str, kernels: dict[str, Any]) -> dict[str, Any]:
     if not is_of_other_build(entry, side, kernels):
         return entry
     return entry | {"rows": [row | {"other_build": True} for row in entry["rows"]]}

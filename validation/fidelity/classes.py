@@ -46,11 +46,11 @@ def class_of(sides: dict[str, Any], unlimited: str) -> tuple[Class, str]:
     if not places:
         return Class.NOT_MEASURED, ""
     if "!" in places:
-        return Class.OUTSIDE, _shown(slower, sides)
+        return Class.OUTSIDE, _find_reason(slower, sides)
     return (Class.OPEN if "?" in places else Class.INSIDE), ""
 
 
-def _shown(slower: dict[str, Any], sides: dict[str, Any]) -> str:
+def _find_reason(slower: dict[str, Any], sides: dict[str, Any]) -> str:
     """Return the reason that a still slower network shows for what is outside; empty if none does.
 
     Where the intervals of many single flows are too wide for that, the goodput of all together may show it.
@@ -78,7 +78,7 @@ def _key(row: dict[str, Any]) -> tuple[str, str, str]:
 
 
 def _is_nearer(row: dict[str, Any], other: dict[str, Any]) -> bool:
-    """Return whether the largest difference in the interval of ``one`` is below the smallest in ``other``'s."""
+    """Return whether the largest difference in the interval of ``row`` is below the smallest in ``other``'s."""
     if place(row) == "":
         return True
     (value, half), (other_value, other_half) = (tuple(row[key] for key in units_of(row)) for row in (row, other))

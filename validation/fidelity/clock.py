@@ -17,7 +17,7 @@ from unittest.mock import patch
 
 from tools.docs.making.pages import table_of
 from validation.fidelity import sides
-from validation.fidelity.executed import executed, last_point
+from validation.fidelity.executed import execute_points, last_point
 from validation.fidelity.shown import measure, rows_of_file
 
 from mptcplab.engine.virtual.machine import WALL_CLOCK_NS
@@ -53,18 +53,18 @@ def starting_at(second: int) -> AbstractContextManager[object]:
     """Return a context in which the entry's program sets the clock to ``second`` of the lab's first day, and starts."""
     entry_call = ShadowsocksLibev.entry_call
 
-    def after(self: ShadowsocksLibev, context: GatewayContext) -> Call:
+    def call_after_date(self: ShadowsocksLibev, context: GatewayContext) -> Call:
         call = entry_call(self, context)
         date = Call(("date", "--set", f"@{EPOCH_S + second}"))
         return shell(f"{date} >/dev/null && {call}", call, date)
 
-    return patch.object(ShadowsocksLibev, "entry_call", after)
+    return patch.object(ShadowsocksLibev, "entry_call", call_after_date)
 
 
-def measured(side: str, second: int, folder: Path) -> Iterator[Row]:
+def measure_share(side: str, second: int, folder: Path) -> Iterator[Row]:
     """Yield the share of one run on a side; a finished run is kept in ``folder``. :raises LabError: if it fails."""
     with starting_at(second):
-        done = executed(last_point(SCENARIO, side), sides.SIDES[side].engine, seeds=1, folder=folder)
+        done = execute_points(last_point(SCENARIO, side), sides.SIDES[side].engine, seeds=1, folder=folder)
     for row in rows_of([run.result for run in done if run.result is not None]):
         yield Row(side, second, round(100 * row.shares.get(PATH, 0.0), _DIGITS))
 
@@ -95,7 +95,7 @@ def table() -> str:
 def _measure(options: argparse.Namespace) -> Iterator[Row]:
     for side in SIDES:
         for second in SECONDS:
-            yield from measured(side, second, options.out / side / str(second))
+            yield from measure_share(side, second, options.out / side / str(second))
 
 
 def main() -> None:

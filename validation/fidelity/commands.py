@@ -20,7 +20,7 @@ from unittest.mock import patch
 from tools.docs.making.pages import table_of
 from validation.fidelity import sides
 from validation.fidelity.cells import document
-from validation.fidelity.executed import executed, last_point
+from validation.fidelity.executed import execute_points, last_point
 from validation.fidelity.shown import measure, rows_of_file
 
 from mptcplab.campaign import record
@@ -59,7 +59,7 @@ def pause() -> AbstractContextManager[object]:
     def slow(*words: Any, **named: Any) -> Plan:
         plan = compile_plan(*words, **named)
         events = (
-            replace(event, commands=tuple(map(_late, event.commands))) if event.kind == "up" else event
+            replace(event, commands=tuple(map(_delay_command, event.commands))) if event.kind == "up" else event
             for event in plan.events
         )
         return replace(plan, events=tuple(events))
@@ -67,15 +67,15 @@ def pause() -> AbstractContextManager[object]:
     return patch.object(record, "compile_plan", slow)
 
 
-def _late(command: Command) -> Command:
+def _delay_command(command: Command) -> Command:
     line = f"sleep {_PAUSE_S} && exec {shlex.join(command.argv)}"
     return replace(command, argv=("sh", "-c", line), starts=(*command.starts, "sleep", command.argv[0]))
 
 
-def measured(side: str, seeds: int, folder: Path) -> Iterator[Row]:
+def measure_runs(side: str, seeds: int, folder: Path) -> Iterator[Row]:
     """Yield runs of the lab with pauses; finished runs are kept in ``folder``. :raises LabError: if one fails."""
     with pause():
-        done = executed(last_point(SCENARIO, side), sides.SIDES[side].engine, seeds=seeds, folder=folder)
+        done = execute_points(last_point(SCENARIO, side), sides.SIDES[side].engine, seeds=seeds, folder=folder)
     for run in done:
         assert run.result is not None
         (row,) = rows_of([run.result])
@@ -99,7 +99,7 @@ def table() -> str:
 
 def _measure(options: argparse.Namespace) -> Iterator[Row]:
     for side in SIDES:
-        yield from measured(side, options.seeds, options.out / side)
+        yield from measure_runs(side, options.seeds, options.out / side)
 
 
 def main() -> None:

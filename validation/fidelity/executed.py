@@ -19,7 +19,7 @@ def last_point(name: str, side: str) -> tuple[SweepPoint, ...]:
     return sides.SIDES[side].points(form)[-1:]
 
 
-def executed(points: Sequence[SweepPoint], engine: str, *, seeds: int, folder: Path) -> list[CompletedRun]:
+def execute_points(points: Sequence[SweepPoint], engine: str, *, seeds: int, folder: Path) -> list[CompletedRun]:
     """Return the runs of points with as many ``seeds``, all of which have a result; those in ``folder`` are kept.
 
     :raises LabError: if one fails.

@@ -176,7 +176,7 @@ def comparable(scenario: Scenario) -> tuple[Scenario, list[str]]:
 def _without_algorithms(scenario: Scenario) -> tuple[Scenario, list[str]]:
     named: dict[str, None] = {}
 
-    def without(part: Any) -> Any:
+    def drop_size(part: Any) -> Any:
         new: dict[str, Any] = {}
         if part.scheduler is not None:
             named[f"scheduler `default` in place of `{part.scheduler}`"] = None
@@ -186,8 +186,8 @@ def _without_algorithms(scenario: Scenario) -> tuple[Scenario, list[str]]:
             new["sysctl"] = {name: value for name, value in part.sysctl.items() if name != NEW_SETTING}
         return part.model_copy(update=new)
 
-    changed = with_transports(scenario, without)
-    workloads = {name: without(workload) for name, workload in scenario.workloads.items()}
+    changed = with_transports(scenario, drop_size)
+    workloads = {name: drop_size(workload) for name, workload in scenario.workloads.items()}
     words = [word for word in named if not word.endswith("of `default`")]
     return changed.model_copy(update={"workloads": workloads}), words
 
@@ -258,7 +258,7 @@ def _seconds(scenario: Scenario) -> float:
     return min(_MAX_SECONDS, max(least, 8 * _BUDGET_BYTES / bps)) if bps else _MAX_SECONDS
 
 
-def changed(form: Form, change: Any) -> tuple[SweepPoint, ...]:
+def changed_points(form: Form, change: Any) -> tuple[SweepPoint, ...]:
     """Return the points of a form with another change of their scenarios."""
     return tuple(replace(point, scenario=change(point.scenario)) for point in form.points)
 

@@ -33,7 +33,7 @@ FAMILIES: tuple[tuple[float, tuple[str, ...]], ...] = (
 _DECIMALS = 4
 
 
-def gathered(present: Mapping[str, Present], out: Path) -> dict[str, Any]:
+def gather_comparisons(present: Mapping[str, Present], out: Path) -> dict[str, Any]:
     """Return all comparisons by scenario and side, the kernels of the sides, and the spread of the lab's own runs.
 
     Results of what a scenario or a side executed formerly, and would not execute now, are left out.
@@ -129,7 +129,7 @@ def _with_values(rows: Iterable[dict[str, Any]], documents: Sequence[dict[str, A
         of_row = [values_of(stored, row["metric"])[key].values for stored in stored_rows]
         dropped = [[run["dropped_beyond_window"] or 0 for run in counts.get(key, ())] for counts in beyond]
         more = {"beyond": dropped} if any(map(any, dropped)) else {}
-        yield row | {"values": [[_short(value) for _, value in sorted(counts.items())] for counts in of_row], **more}
+        yield row | {"values": [[_round(value) for _, value in sorted(counts.items())] for counts in of_row], **more}
 
 
 def _key_of(row: dict[str, Any]) -> tuple[tuple[tuple[str, str], ...], str]:
@@ -176,12 +176,12 @@ def rows_of(document: dict[str, Any], sized: Sequence[str] = ()) -> Iterator[dic
                 "metric": comparison["metric"],
                 "settings": row["settings"],
                 "workload": row["workload"],
-                "a": _short(row["mean_a"]),
-                "b": _short(row["mean_b"]),
-                "difference": _short(row["difference"]),
-                "half_width": _short(row["simultaneous_half_width"]),
-                "percent": _short(row["percent"]),
-                "percent_half_width": _short(row["percent_simultaneous_half_width"]),
+                "a": _round(row["mean_a"]),
+                "b": _round(row["mean_b"]),
+                "difference": _round(row["difference"]),
+                "half_width": _round(row["simultaneous_half_width"]),
+                "percent": _round(row["percent"]),
+                "percent_half_width": _round(row["percent_simultaneous_half_width"]),
                 "n": row["n"],
                 "more": row["more_runs"],
                 "verdict": row["verdict"],
@@ -193,5 +193,5 @@ def _flow_of(row: dict[str, Any]) -> tuple[str, str]:
     return str(row["settings"]), row["workload"].rpartition(" over ")[0]
 
 
-def _short(value: float | None) -> float | None:
+def _round(value: float | None) -> float | None:
     return None if value is None else round(value, _DECIMALS)

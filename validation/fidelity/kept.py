@@ -17,7 +17,7 @@ from validation.fidelity import forms
 from validation.fidelity.forms import Form
 from validation.fidelity.sides import LAB, PAIRS, SIDES
 
-#: Comparisons by scenario and side, as :func:`validation.fidelity.gather.gathered` returns them.
+#: Comparisons by scenario and side, as :func:`validation.fidelity.gather.gather_comparisons` returns them.
 Found = dict[str, Any]
 
 

@@ -19,7 +19,7 @@ from unittest.mock import patch
 
 from tools.docs.making.pages import table_of
 from validation.fidelity import forms, sides
-from validation.fidelity.executed import executed
+from validation.fidelity.executed import execute_points
 from validation.fidelity.shown import rows_of_file
 
 from mptcplab.errors import LabError
@@ -65,11 +65,11 @@ def _softirqs_first() -> AbstractContextManager[object]:
     """
     listen = Transfer._listen
 
-    def after(self: Transfer, *words: Any, **named: Any) -> Call:
+    def call_with_precedence(self: Transfer, *words: Any, **named: Any) -> Call:
         call = listen(self, *words, **named)
         return shell(f"{_PRECEDENCE}; exec {call}", call, Call(("chrt",)))
 
-    return patch.object(Transfer, "_listen", after)
+    return patch.object(Transfer, "_listen", call_with_precedence)
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ def measure(variant: str, kernel: str, seeds: int, folder: Path) -> Iterator[Row
     choice = VARIANTS[variant]
     points = [replace(point, scenario=choice.change(point.scenario)) for point in form.points[-1:]]
     with choice.patched():
-        done = executed(points, kernel, seeds=seeds, folder=folder)
+        done = execute_points(points, kernel, seeds=seeds, folder=folder)
     for run in done:
         assert run.result is not None
         (workload,) = run.result.measured

@@ -73,14 +73,16 @@ class Slowdown:
 
     times: int
 
-    def of(self, scenario: Scenario) -> Scenario:
+    def apply(self, scenario: Scenario) -> Scenario:
         """Return the scenario with rates divided, and times multiplied, checked again.
 
         :raises ValueError: with the reason, if something in it has a time that cannot be changed.
         """
         if reason := not_slower(scenario) or self._beyond_timers(scenario):
             raise ValueError(reason)
-        traces = {(name, side): _traced(link, side) for name, link in scenario.links.items() for side in DIRECTIONS}
+        traces = {
+            (name, side): _scale_trace(link, side) for name, link in scenario.links.items() for side in DIRECTIONS
+        }
         changed = scenario.model_copy(update=self._keys(scenario))
         document = changed.model_dump(mode="json", by_alias=True, exclude_defaults=True)
         # The content of files is not in the document.
@@ -93,11 +95,11 @@ class Slowdown:
         return _patient(self._with_traces(checked, traces))
 
     def for_older(self, scenario: Scenario) -> Scenario:
-        """Return what :meth:`of` does, for kernels without the setting that keeps MPTCP where handshakes take long.
+        """Return what :meth:`apply` does, for kernels without the setting that keeps MPTCP where handshakes take long.
 
         :raises ValueError: with the reason, if the scenario needs it, or cannot be made slower.
         """
-        changed = self.of(scenario)
+        changed = self.apply(scenario)
         if _has_long_handshakes(changed):
             raise ValueError("made slower, a handshake takes so long that MPTCP would fall back on this kernel")
         return changed
@@ -177,7 +179,7 @@ class Slowdown:
 
 
 #: What most comparisons use.
-slower = Slowdown(TIMES).of
+slower = Slowdown(TIMES).apply
 #: The same for kernels without the setting that keeps MPTCP where handshakes take long.
 slower_for_older = Slowdown(TIMES).for_older
 
@@ -205,6 +207,6 @@ def not_slower(scenario: Scenario) -> str:
     return f"the times of the discipline {', '.join(unknown)} are not known" if unknown else ""
 
 
-def _traced(link: Any, side: str) -> Trace | None:
+def _scale_trace(link: Any, side: str) -> Trace | None:
     trace: Trace | None = getattr(link, side).traced
     return trace

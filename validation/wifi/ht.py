@@ -89,7 +89,7 @@ def aggregate(stations: int, run: Measure, *, seconds: float) -> AggregationRow:
 def distance_n(metres: int, run: Measure, *, seconds: float) -> DistanceRow:
     """Measure one station of 802.11n that has walked to ``metres``, with minstrel_ht."""
     network = at_distance(metres, ACCESS_POINT_N, seconds=seconds)
-    return DistanceRow.of(
+    return DistanceRow.from_measured(
         metres, run(replace(network, loads=[Load("sta0", "ap", PAYLOAD, _SEND_BUFFER)]), f"distance-n-{metres}")
     )
 

@@ -63,7 +63,7 @@ def test_sweep(tmp_path: Path) -> None:
 
 
 def test_native_kernel(tmp_path: Path) -> None:
-    rows, reason = _rows("native", tmp_path), native.possible()
+    rows, reason = _rows("native", tmp_path), native.find_obstacle()
     for row in rows:
         assert (row[1], row[-1]) == ("left out", reason) if reason else float(row[1]) > 0
 

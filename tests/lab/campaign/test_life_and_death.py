@@ -134,7 +134,7 @@ def test_resumed_run_gives_the_same_table(bench: Bench) -> None:
     """Killed in the middle of four runs, then repeated: as if nothing had happened, and nothing executed twice."""
     text = SHORT.replace("repeats = 2", "repeats = 4").replace("500 Mbit/s", "100 Mbit/s").replace("0.2 s", "1 s")
     file, whole, resumed = bench.write(text), bench.folder / "whole", bench.folder / "resumed"
-    with bench.reusing(load(file).runs, whole):
+    with bench.reuse(load(file).runs, whole):
         assert mptcplab("run", file, "--out", whole).returncode == 0
     command = Command(file, resumed, "--jobs", "1")
     end = time.monotonic() + 60

@@ -55,7 +55,7 @@ def summary_of(*files: Path) -> Summary:
     return summarise(analysis, [file.name for file in files])
 
 
-def only(summary: Summary) -> ConnectionSummary:
+def only_connection(summary: Summary) -> ConnectionSummary:
     (connection,) = summary.connections
     return connection
 
@@ -74,7 +74,7 @@ def test_agreement_with_the_kernel(bench: Bench, changes: tuple[str, ...]) -> No
     way = int("workloads.bulk.reverse=true" in changes)
     nodes = ("client", "server")[:: -1 if way else 1]
     sending, receiving = (counters(recording, node, f"bulk.{node}") for node in nodes)
-    connection = only(summary_of(*recording.captures.values()))
+    connection = only_connection(summary_of(*recording.captures.values()))
     directions = {subflow.ends: subflow.directions[way] for subflow in connection.subflows}
     assert set(directions) == set(sending) == set(receiving)
     assert len(directions) == 2
@@ -202,7 +202,7 @@ def test_one_interface_says_what_it_can(bench: Bench) -> None:
     """A capture on a router's far side: what was lost before it is not in it."""
     (recording,) = bench.record(LINES + '[record]\ncaptures = [{ node = "server", link = "link1" }]\n')
     received = counters(recording, "server", "bulk.server")
-    (subflow,) = only(summary_of(*recording.captures.values())).subflows
+    (subflow,) = only_connection(summary_of(*recording.captures.values())).subflows
     row = received[subflow.ends]
     assert subflow.directions[0].payload_bytes == row["bytes_received"]
     assert subflow.directions[0].unseen_bytes == 0, "in the end everything came"
@@ -213,7 +213,7 @@ def test_reinjections(bench: Bench) -> None:
     text = LINES + '[record]\ncaptures = [{ node = "client" }]\n'
     changes = ("links.link2.rate=200 kbit/s", "links.link2.queue=300 ms", "workloads.bulk.duration=4 s")
     (recording,) = bench.record(text, *changes)
-    connection = only(summary_of(*recording.captures.values()))
+    connection = only_connection(summary_of(*recording.captures.values()))
     payload = sum(subflow.directions[0].payload_bytes for subflow in connection.subflows)
     print(
         f"{connection.data_bytes[0]} B of data, {connection.reinjected_bytes[0]} B reinjected, {payload} B of payload"
@@ -268,7 +268,7 @@ def test_nothing_is_lost_at_full_speed(bench: Bench) -> None:
         said = recording.output(f"capture.{name}", "err")
         print(name, file.stat().st_size, said.splitlines()[1:])
         assert "\n0 packets dropped by kernel" in said
-    connection = only(summary_of(*recording.captures.values()))
+    connection = only_connection(summary_of(*recording.captures.values()))
     assert connection.data_bytes[0] > 0.15 * 1.5e9 / 8
     assert sum(direction.unseen_bytes for subflow in connection.subflows for direction in subflow.directions) == 0
 

@@ -129,7 +129,7 @@ def test_reproduce_json_is_one_document(
     out = str(bench.folder / "out")
     monkeypatch.setattr("sys.argv", ["mptcplab", "reproduce", "nothing/1", "--json", "--out", out])
     with (
-        bench.reusing(load(folder / "table.toml").runs, bench.folder / "out" / "nothing"),
+        bench.reuse(load(folder / "table.toml").runs, bench.folder / "out" / "nothing"),
         pytest.raises(SystemExit) as ended,
     ):
         main()
@@ -245,7 +245,7 @@ def test_studies_are_found_beside_the_package() -> None:
 def test_results_path_is_a_path(bench: Bench) -> None:
     """Nothing but the named folder is made in the working directory."""
     file = bench.write(LINES)
-    with bench.reusing(load(file).runs, bench.folder / "here"):
+    with bench.reuse(load(file).runs, bench.folder / "here"):
         done = mptcplab("run", file, "--out", "here", cwd=bench.folder)
     assert done.returncode == 0, done.stderr
     assert sorted(path.name for path in Path(bench.folder).iterdir()) == ["here", "scenario.toml"]

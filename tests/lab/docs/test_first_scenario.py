@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 from tests.lab.bench import Bench
-from tests.lab.documented import reusing
+from tests.lab.documented import reuse_runs
 from tools.docs.making.work import experiment_of
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -91,7 +91,7 @@ def _cell(head: str, rows: list[dict[str, Any]]) -> str:
     return f"{value['mean']:.4g}"
 
 
-def _short(key: str) -> str:
+def _short_name(key: str) -> str:
     """A swept key's name in tables: its last part; of a link, all that is behind `links.`."""
     return key.removeprefix("links.") if key.startswith("links.") else key.rpartition(".")[2]
 
@@ -102,9 +102,9 @@ def _check_table(table: list[dict[str, str]], results: Path) -> None:
         of_point = [
             row
             for row in document["rows"]
-            if all(said.get(_short(key), value) == value for key, value in row["settings"].items())
+            if all(said.get(_short_name(key), value) == value for key, value in row["settings"].items())
         ]
-        keys = {_short(key) for key in of_point[0]["settings"]}
+        keys = {_short_name(key) for key in of_point[0]["settings"]}
         for head, cell in said.items():
             if cell and head not in keys:
                 measured = _cell(head, of_point)
@@ -141,7 +141,7 @@ def test_step(bench: Bench, number: str, tmp_path: Path) -> None:
         cheap = " ".join((command, *(f"--set '{key}={value}'" for key, value in only.values())))
         cheap += " --repeats 1" if only else ""
         experiment = experiment_of(cheap.replace("\\\n", " "))
-        with reusing(bench, [experiment] if experiment else [], tmp_path):
+        with reuse_runs(bench, [experiment] if experiment else [], tmp_path):
             done = subprocess.run(
                 ["sh", "-c", cheap],
                 cwd=tmp_path,

@@ -69,7 +69,7 @@ _GONE_SECONDS = 10.0
 
 
 @cache
-def _allowed() -> None:
+def _require_namespaces() -> None:
     """Skip where nobody may make namespaces, as in many containers."""
     words = ["unshare", "--net", "--pid", "--mount", "--fork", "true"]
     if os.geteuid() != 0:
@@ -152,7 +152,7 @@ def test_same_kernel_gives_the_same_result(tmp_path: Path, text: str) -> None:
 
 
 def test_missing_part_of_the_kernel_is_named_with_its_link(tmp_path: Path) -> None:
-    _allowed()
+    _require_namespaces()
     text = PLAIN.replace("SIZE", "1 MB")
     plan = compile_plan(load(_file(tmp_path, text)).points[0].scenario, seed=1)
     shaper = Command("r1", ("tc", "qdisc", "add", "dev", "link1", "root", "nosuch"), features=("nosuch",))
@@ -176,7 +176,7 @@ def _state_of_this_machine() -> dict[str, str]:
 
 
 def test_nothing_outside_is_touched(tmp_path: Path) -> None:
-    _allowed()
+    _require_namespaces()
     before = _state_of_this_machine()
     changed = 'protocol = "tcp", sysctl = { "net.ipv4.tcp_slow_start_after_idle" = 0 } }'
     text = PLAIN.replace("SIZE", "5 MB").replace('protocol = "tcp" }', changed)
@@ -208,7 +208,7 @@ def _processes(folder: Path) -> dict[int, str]:
 
 def test_nothing_stays_when_it_is_killed(tmp_path: Path) -> None:
     """SIGKILL at random moments, from the start of Python to the middle of a transfer that would last for minutes."""
-    _allowed()
+    _require_namespaces()
     file = _file(tmp_path, PLAIN.replace("SIZE", "1 TB"))
     before, rng, running = _state_of_this_machine(), random.Random(1), 0
     for number in range(KILLS):
@@ -237,7 +237,7 @@ def test_nothing_stays_when_it_is_killed(tmp_path: Path) -> None:
 
 
 def test_next_command_goes_on_after_a_kill(tmp_path: Path) -> None:
-    _allowed()
+    _require_namespaces()
     out, file = tmp_path / "out", _file(tmp_path, PLAIN.replace("SIZE", "1 TB"))
     command = subprocess.Popen(
         [*CLI, "run", str(file), "--engine", "local", "--out", str(out)], stdout=sys.stderr, stderr=sys.stderr

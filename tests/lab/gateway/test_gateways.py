@@ -84,7 +84,7 @@ def _assert_mptcp_only_between(recording: Recording, *outside: str, connections:
     assert {node: _all_counts(recording, node) for node in outside} == dict.fromkeys(outside, 0)
 
 
-def _only(recording: Recording) -> WorkloadMeasurement:
+def _only_workload(recording: Recording) -> WorkloadMeasurement:
     (measured,) = measure(recording)
     return measured
 
@@ -93,7 +93,7 @@ def _only(recording: Recording) -> WorkloadMeasurement:
 def test_a_download_takes_both_paths_and_neither_host_knows(bench: Bench, program: str) -> None:
     """Of the proxies at least 85 % of what both links carry: slow start takes a tenth of 3 MB."""
     recording = _record(bench, "workloads.fetch.size=3 MB", program=program)
-    measured = _only(recording)
+    measured = _only_workload(recording)
     mbps = measured.goodput_bps / 1e6
     print(f"{program}: {mbps:.2f} of {_SUM:.2f} Mbit/s, {measured.sockets.shares}")
     note(f"gateway {program} Mbit/s", mbps)
@@ -122,7 +122,7 @@ def test_a_built_proxy_runs_at_any_address(binary: str) -> None:
 
 def test_over_tcp_the_same_programs_have_one_path(bench: Bench) -> None:
     recording = _record(bench, "gateways.bond.protocol=tcp")
-    measured = _only(recording)
+    measured = _only_workload(recording)
     print(f"TCP: {measured.goodput_bps / 1e6:.2f} of {_DSL:.2f} Mbit/s")
     assert [gateway.text for gateway in measured.gateways] == ["bond: TCP | TCP, cubic | TCP"]
     assert measured.sockets.shares == {"dsl": 1.0}
@@ -145,7 +145,7 @@ def test_firewalls_families_and_ftp(bench: Bench, program: str, kind: str, famil
     """FTP has a control connection, which passes the gateway as well."""
     changes = (f"gateways.bond.firewall={firewall}",) if firewall else ()
     recording = _record(bench, f"workloads.fetch.kind={kind}", f"family={family}", *changes, program=program)
-    measured = _only(recording)
+    measured = _only_workload(recording)
     print(measured.goodput_bps / 1e6, measured.warnings)
     assert [gateway.text for gateway in measured.gateways] == [TEXT]
     assert measured.warnings == ()
@@ -203,7 +203,7 @@ def test_the_entry_is_the_client_itself(bench: Bench) -> None:
     text = "\n".join(line for line in text.splitlines() if not line.startswith("lan ="))
     upload = '[workloads.send]\nkind = "flow"\nfrom = "home"\nto = "web"\nsize = "2 MB"\n'
     (recording,) = bench.record(f"{text}\n{GATEWAY}{upload}")
-    measured = _only(recording)
+    measured = _only_workload(recording)
     print(measured.goodput_bps / 1e6, measured.sockets.shares)
     assert [gateway.text for gateway in measured.gateways] == [TEXT]
     assert measured.warnings == ()
@@ -218,7 +218,7 @@ def test_the_entry_is_the_client_itself(bench: Bench) -> None:
 def test_programs_differ_in_what_they_ask_servers_for(bench: Bench, program: str, server_side: str) -> None:
     """A server that speaks MPTCP: mptcpize and the option of shadowsocks-rust cover the exit's other side as well."""
     recording = _record(bench, "hosts.web.transport.protocol=mptcp", "workloads.fetch.size=300 kB", program=program)
-    measured = _only(recording)
+    measured = _only_workload(recording)
     (use,) = measured.gateways
     print(use.text, measured.warnings)
     assert (use.client_side, use.inner, use.server_side) == ("TCP", "MPTCP", server_side)
@@ -230,7 +230,7 @@ def test_programs_differ_in_what_they_ask_servers_for(bench: Bench, program: str
 def test_a_client_that_speaks_mptcp_is_answered_by_tcp(bench: Bench) -> None:
     """The listener of go-shadowsocks2 is plain TCP, so that it learns the destination; the user is told."""
     recording = _record(bench, "hosts.laptop.transport.protocol=mptcp", program="go-shadowsocks2")
-    measured = _only(recording)
+    measured = _only_workload(recording)
     assert [gateway.text for gateway in measured.gateways] == [TEXT]
     assert measured.sockets.use.text == "fell back"
     assert measured.warnings == ("1 of 1 connections fell back to TCP",)
@@ -334,7 +334,7 @@ def test_a_tunnel_leads_one_port_to_one_server(bench: Bench, program: str, kind:
     """No firewall and no SOCKS: the client connects to the entry, and the server to nobody but the exit."""
     settings = ("gateways.bond.mode=tunnel", f"family={family}")
     recording = _record(bench, *settings, program=program, text=TUNNEL.format(kind))
-    measured = _only(recording)
+    measured = _only_workload(recording)
     print(measured.goodput_bps / 1e6, [use.text for use in measured.gateways], measured.warnings)
     assert [use.text for use in measured.gateways] == [TEXT]
     assert measured.warnings == ()

@@ -33,7 +33,7 @@ def _record(bench: Bench, name: str, *overrides: str, repeats: int) -> dict[tupl
 
 def _back_s(recording: Recording) -> float:
     """From the end of the TCP flows, at 40 s, until link2 carries 90 % of what it can; infinity if never in the run."""
-    back = path_rates(recording, "multipath").until("access2>exit", 40, 0.9 * LINE_BPS)
+    back = path_rates(recording, "multipath").time_until("access2>exit", 40, 0.9 * LINE_BPS)
     return math.inf if back is None else back
 
 
@@ -71,7 +71,7 @@ def test_friendliness(bench: Bench) -> None:
         assert tcp_on_line2[control] > tcp_on_line2["reno"]
 
 
-def _waiting(bench: Bench, control: str, subflows: int) -> dict[str, QueueingSummary]:
+def _measure_queues(bench: Bench, control: str, subflows: int) -> dict[str, QueueingSummary]:
     overrides = (f"transport.congestion_control={control}", f"transport.limits.subflows={subflows}")
     recordings = _record(bench, "wvegas-queue", *overrides, "workloads.multipath.duration=20 s", repeats=1)
     waiting = path_waiting(recordings[()][0], "multipath", 8, 20)
@@ -82,14 +82,14 @@ def _waiting(bench: Bench, control: str, subflows: int) -> dict[str, QueueingSum
 @pytest.mark.parametrize("subflows", [0, 1, 3])
 def test_wvegas_keeps_ten_packets_queued(bench: Bench, subflows: int) -> None:
     """Ten in all; and a smoothed RTT counts up to one packet's time per path, because ACKs are delayed."""
-    waiting = _waiting(bench, "wvegas", subflows)
+    waiting = _measure_queues(bench, "wvegas", subflows)
     assert len(waiting) == subflows + 1
     assert 9 < sum(path.packets for path in waiting.values()) < 11 + len(waiting)
 
 
 def test_lia_fills_queues(bench: Bench) -> None:
     """Its windows grow until the queue of 100 packets overflows: between that and a half of what is on the way."""
-    waiting = _waiting(bench, "lia", 1)
+    waiting = _measure_queues(bench, "lia", 1)
     assert sum(path.packets for path in waiting.values()) > 40
 
 

@@ -61,7 +61,7 @@ def _plan(bench: Bench, *overrides: str, programs: tuple[Program, ...]) -> Plan:
     return bench.plan(LINE, *overrides, programs=programs)
 
 
-def _arrived(lived: LabOutput) -> int:
+def _count_arrivals(lived: LabOutput) -> int:
     """Datagrams that reached the server's UDP: most do not fit into the socket that nobody reads."""
     counted: dict[str, int] = lived.counter("server", "nstat.json")["kernel"]
     return counted["UdpInDatagrams"] + counted["UdpInErrors"]
@@ -77,7 +77,7 @@ def test_loss_is_binomial(bench: Bench, percent: float) -> None:
     plan = _plan(bench, f"links.link1.forward.loss={percent} %", programs=_udp(1000, 100, 64))
     lived = bench.live(plan)
     netem = lived.qdisc("r1", "link1", "netem")
-    dropped, missing = int(netem["drops"]), sent - _arrived(lived)
+    dropped, missing = int(netem["drops"]), sent - _count_arrivals(lived)
     low, high = binom.interval(0.999, sent, percent / 100)
     print(f"loss {percent} %: {dropped} of {sent} dropped, 99.9 % interval {low:.0f} to {high:.0f}")
     assert low <= dropped <= high, f"{dropped} of {sent} lost, 99.9 % interval of {percent} %: {low:.0f} to {high:.0f}"

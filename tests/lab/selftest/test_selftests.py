@@ -34,9 +34,9 @@ def _same_machine() -> str:
     return hashlib.sha256(repr(facts).encode() + installed).hexdigest()[:16]
 
 
-def test_they_pass(tmp_path: Path, shared: Path) -> None:
+def test_they_pass(tmp_path: Path, shared_results: Path) -> None:
     """Twice, with the same output to the byte, names of namespaces and times included. An earlier session's is one."""
-    first, second, place = tmp_path / "first", tmp_path / "second", shared / "selftests" / _same_machine()
+    first, second, place = tmp_path / "first", tmp_path / "second", shared_results / "selftests" / _same_machine()
     if not kept.lend(place, first):
         (first / "stdout.json").write_text(_run(first))
         kept.keep(first, place)

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from bench import algorithms, curves, lab, machines, overhead, page, present, scenarios
 from bench.ratios import Ratio
-from bench.usage import Usage, measured
+from bench.usage import Usage, measure_usage
 
 from mptcplab.errors import MissingError
 from mptcplab.kernel.data import DEFAULT_VERSION
@@ -52,7 +52,7 @@ def test_no_exponent_is_claimed_where_the_work_hardly_differs() -> None:
         scenarios.two_paths("iperf3", "60 s"),
         scenarios.table_4_1("iperf3", "60 s"),
         scenarios.one_path("2 Gbit/s", "5 s", routers=16, connections=128),
-        scenarios.unshaped("2 s", delay="1 ms", quantum="0 us"),
+        scenarios.unshaped_path("2 s", delay="1 ms", quantum="0 us"),
         scenarios.star(8, 250, "5 s"),
         scenarios.many_paths(8, "5 s"),
         scenarios.two_paths("flow", "5 s", sampled="1 ms"),
@@ -88,7 +88,7 @@ def test_usage_of_children_is_counted_even_when_nobody_waits_for_them() -> None:
             os._exit(0)
         return "done"
 
-    result, usage = measured(work)
+    result, usage = measure_usage(work)
     assert result == "done"
     assert usage.cpu >= 0.04
 
@@ -98,7 +98,7 @@ def test_error_of_the_measured_work_is_raised() -> None:
         raise ValueError("broken")
 
     with pytest.raises(RuntimeError, match="broken"):
-        measured(work)
+        measure_usage(work)
 
 
 def test_table_says_what_was_left_out_and_why() -> None:
@@ -134,7 +134,7 @@ def test_expensive_algorithm_is_distinguished_from_a_cheap_one() -> None:
 
 def test_page_is_what_the_files_of_the_machines_say() -> None:
     text = page.PAGE.read_text()
-    assert text == page.written(text, machines.load()), "run: python -m bench.page"
+    assert text == page.update_blocks(text, machines.load()), "run: python -m bench.page"
 
 
 def test_file_of_a_machine_names_no_host() -> None:
@@ -201,7 +201,7 @@ def test_ratio_is_given_as_the_range_over_machines() -> None:
     ],
 )
 def test_target_is_judged(value: float, target: str, expected: bool) -> None:
-    assert page.reached(value, target) is expected
+    assert page.meets_target(value, target) is expected
 
 
 def test_machine_of_unknown_origin_is_refused(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ from mptcplab.capture.summary import ConnectionSummary, Summary
 DATA = first_data(CLIENT)
 
 
-def only(summary: Summary) -> ConnectionSummary:
+def only_connection(summary: Summary) -> ConnectionSummary:
     (connection,) = summary.connections
     return connection
 
@@ -48,7 +48,7 @@ def test_two_subflows_of_one_connection() -> None:
     first.send(0, ACK, dss(DATA + 4000, 0, 1, ack=0, fin=True))
     first.close()
     other.close()
-    connection = only(analyse(packets))
+    connection = only_connection(analyse(packets))
     assert connection.version == 1
     assert connection.tokens == (token(CLIENT).hex(), token(SERVER).hex())
     assert (connection.data_bytes, connection.reinjected_bytes) == ((4000, 500), (0, 0))
@@ -69,7 +69,7 @@ def test_a_join_from_the_server() -> None:
     other = Pipe(packets, ends=(SocketAddress("10.0.4.2", 1), SocketAddress("10.0.3.1", 2)))
     other.open_join(of=CLIENT, backup=True)
     other.data(1, DATA, 700)
-    subflow = only(analyse(packets)).subflows[1]
+    subflow = only_connection(analyse(packets)).subflows[1]
     assert subflow.ends == ("10.0.3.1:2", "10.0.4.2:1"), "the connection's side 0 comes first"
     assert (subflow.initiator, subflow.backup) == (1, (False, True))
     assert [direction.payload_bytes for direction in subflow.directions] == [700, 0]
@@ -82,7 +82,7 @@ def test_a_join_that_is_seen_before_its_connection() -> None:
     other.open_join()
     first.open_capable()
     other.data(0, DATA, 10)
-    assert payloads(only(analyse(packets))) == [10, 0]
+    assert payloads(only_connection(analyse(packets))) == [10, 0]
 
 
 def test_retransmissions_are_not_reinjections() -> None:
@@ -97,7 +97,7 @@ def test_retransmissions_are_not_reinjections() -> None:
     sibling.data(0, DATA + 400, 300)  # MPTCP sends a part on the other subflow
     subflow.send(0, FIN | ACK)
     subflow.send(0, FIN | ACK, at=1001)
-    connection = only(analyse(packets))
+    connection = only_connection(analyse(packets))
     first, other = (subflow.directions[0] for subflow in connection.subflows)
     assert (first.payload_bytes, first.sent_bytes, first.retransmitted_bytes) == (1000, 2500, 1500)
     assert first.retransmitted_packets == 3, "two with data, and the FIN"
@@ -113,7 +113,7 @@ def test_a_keepalive_is_no_retransmission() -> None:
     pipe.send(0, ACK, at=100, length=1)  # not yet acknowledged: sent again
     pipe.send(1)
     pipe.send(0, ACK, at=100, length=1)  # acknowledged: only asks
-    assert only(analyse(packets)).subflows[0].directions[0].retransmitted_packets == 1
+    assert only_connection(analyse(packets)).subflows[0].directions[0].retransmitted_packets == 1
 
 
 def test_one_mapping_for_many_packets() -> None:
@@ -124,7 +124,7 @@ def test_one_mapping_for_many_packets() -> None:
     pipe.send(0, ACK, mapping, length=1000)
     pipe.send(0, ACK, length=1000)  # without an option of its own
     pipe.send(0, ACK, mapping, length=1000)
-    connection = only(analyse(packets))
+    connection = only_connection(analyse(packets))
     assert (connection.data_bytes[0], connection.notes) == (3000, ())
 
 
@@ -134,7 +134,7 @@ def test_first_data_with_mp_capable() -> None:
     pipe.open_capable()
     pipe.send(0, ACK, capable(CLIENT, SERVER, length=40), length=40)
     pipe.data(0, DATA + 40, 60)
-    connection = only(analyse(packets))
+    connection = only_connection(analyse(packets))
     assert (connection.data_bytes[0], connection.fallback) == (100, None)
 
 
@@ -148,7 +148,7 @@ def test_numbers_wrap(bits: int) -> None:
     pipe.send(1, SYN | ACK, capable(SERVER))
     for number in range(20):
         pipe.data(0, start + 1000 * number, 1000, bits=bits)
-    connection = only(analyse(packets))
+    connection = only_connection(analyse(packets))
     assert (connection.data_bytes[0], connection.reinjected_bytes[0], connection.notes) == (20_000, 0, ())
     assert connection.subflows[0].directions[0].retransmitted_bytes == 0
 
@@ -179,7 +179,7 @@ def test_a_capture_that_begins_inside_a_mapping() -> None:
         mapping = dss(DATA + start, start, 3000, ack=0)
         while pipe.sent[0] < start + 3000:
             pipe.send(0, ACK, mapping, length=1000)
-    assert only(analyse(packets)).data_bytes[0] == 5000
+    assert only_connection(analyse(packets)).data_bytes[0] == 5000
 
 
 def test_a_join_after_the_beginning_of_the_capture() -> None:
@@ -195,7 +195,7 @@ def test_a_join_after_the_beginning_of_the_capture() -> None:
     two.data(0, DATA + 1000, 1000)
     three.ends = (SocketAddress("10.0.5.1", 1), SocketAddress("10.0.6.2", 5001))
     three.open_join()  # carries nothing, but the token is known by now
-    connection = only(analyse(packets))
+    connection = only_connection(analyse(packets))
     assert [subflow.began for subflow in connection.subflows] == ["before", "join", "join"]
     assert connection.tokens[1] == token(SERVER).hex()
 
@@ -212,7 +212,7 @@ def test_the_same_packets_in_two_files() -> None:
     pipe.send(0, ACK, mapping, at=1001, length=1000)
     add = option(bytes([0x30, 1, 10, 0, 4, 2]) + b"h" * 8)
     pipe.send(1, ACK, add)
-    connection = only(analyse(packets))
+    connection = only_connection(analyse(packets))
     direction = connection.subflows[0].directions[0]
     assert (direction.payload_bytes, direction.sent_bytes, direction.retransmitted_bytes) == (3000, 4000, 1000)
     assert direction.seen_in == "a.pcap"
@@ -229,7 +229,7 @@ def test_bytes_missing_from_the_capture() -> None:
     pipe.data(0, DATA + 1500, 1000)
     pipe.sent[0] += 200  # nor this, at the end
     pipe.send(1)
-    connection = only(analyse(packets))
+    connection = only_connection(analyse(packets))
     assert connection.subflows[0].directions[0].unseen_bytes == 700
     assert connection.gaps == ("700 acknowledged bytes are not in the capture",)
 
@@ -240,7 +240,7 @@ def test_nothing_is_missing_after_a_fin() -> None:
     pipe.open_capable()
     pipe.data(0, DATA, 1000)
     pipe.close()
-    assert only(analyse(packets)).subflows[0].directions[0].unseen_bytes == 0
+    assert only_connection(analyse(packets)).subflows[0].directions[0].unseen_bytes == 0
 
 
 def test_super_packets() -> None:
@@ -250,7 +250,7 @@ def test_super_packets() -> None:
     pipe.send(0, SYN, mss + capable())
     pipe.send(1, SYN | ACK, mss + capable(SERVER))
     pipe.data(0, DATA, 60_000)
-    connection = only(analyse(packets))
+    connection = only_connection(analyse(packets))
     assert connection.subflows[0].has_super_packets
     assert connection.data_bytes[0] == 60_000
     assert any("before segmentation" in note for note in connection.notes)
@@ -275,7 +275,7 @@ def _handshake(first: bytes, answer: bytes, third: bytes) -> list[Packet]:
     ],
 )
 def test_fallback_at_the_beginning(packets: list[Packet], reason: str) -> None:
-    connection = only(analyse(packets))
+    connection = only_connection(analyse(packets))
     assert reason in str(connection.fallback)
     assert connection.data_bytes == (100, 0), "what TCP carried"
 
@@ -287,11 +287,13 @@ def test_fallback_by_a_middlebox() -> None:
     pipe.send(0, SYN, b"", vantages=[THERE])
     pipe.send(1, SYN | ACK, b"", vantages=[THERE, HERE])
     pipe.send(0, ACK, length=10, vantages=[HERE, THERE])
-    reason = str(only(analyse(packets)).fallback)
+    reason = str(only_connection(analyse(packets)).fallback)
     assert "the SYN has it in a.pcap, not in b.pcap" in reason
 
 
-def late(*, answered: bool = True, gap: int = 0, again: bool = False, joined: bool = False) -> ConnectionSummary:
+def late_connection(
+    *, answered: bool = True, gap: int = 0, again: bool = False, joined: bool = False
+) -> ConnectionSummary:
     """Return a connection of which one segment of 1000 bytes has a DSS, and nine later ones have no option."""
     packets: list[Packet] = []
     pipe = Pipe(packets)
@@ -307,11 +309,11 @@ def late(*, answered: bool = True, gap: int = 0, again: bool = False, joined: bo
         pipe.send(1)
     if again:
         pipe.send(1, ACK, dss(ack=DATA + 1000))
-    return only(analyse(packets))
+    return only_connection(analyse(packets))
 
 
 def test_fallback_after_the_first_data() -> None:
-    connection = late()
+    connection = late_connection()
     assert connection.data_bytes == (10_000, 0)
     assert connection.fallback_s == 5e-6, "the sixth packet, each 1 us after the one before"
     assert connection.fallback == "data without DSS from 0.000 s on"
@@ -321,10 +323,10 @@ def test_fallback_after_the_first_data() -> None:
 @pytest.mark.parametrize(
     "connection",
     [
-        late(answered=False),
-        late(gap=1400),  # a segment with a mapping of all may be missing
-        late(again=True),  # the other side still sends DSS
-        late(joined=True),  # beside another subflow, TCP resets this one
+        late_connection(answered=False),
+        late_connection(gap=1400),  # a segment with a mapping of all may be missing
+        late_connection(again=True),  # the other side still sends DSS
+        late_connection(joined=True),  # beside another subflow, TCP resets this one
     ],
     ids=["without an answer", "after a gap", "with a later option", "beside another subflow"],
 )
@@ -342,11 +344,11 @@ def test_fallback_inside_a_mapping() -> None:
     for _ in range(4):
         pipe.send(1)
         pipe.send(0, ACK, length=1000)
-    connection = only(analyse(packets))
+    connection = only_connection(analyse(packets))
     assert (connection.data_bytes[0], connection.fallback_s) == (5000, 5e-6)
 
 
-def asked(*with_option: bool, answer: bytes = b"") -> list[Packet]:
+def build_syns(*with_option: bool, answer: bytes = b"") -> list[Packet]:
     """Return SYNs with or without MP_CAPABLE, of which the last one is answered, and 100 bytes."""
     packets: list[Packet] = []
     pipe = Pipe(packets)
@@ -361,16 +363,16 @@ def asked(*with_option: bool, answer: bytes = b"") -> list[Packet]:
     ("packets", "reason"),
     [
         (
-            asked(True, True, True, False),
+            build_syns(True, True, True, False),
             "3 SYNs with MP_CAPABLE were not answered; the SYN that was answered has none",
         ),
-        (asked(True, False, False), "1 SYN with MP_CAPABLE was not answered; the SYN that was answered has none"),
-        (asked(True, True), "the SYN has MP_CAPABLE, but the SYN/ACK does not"),
-        (asked(True, False, True), "the SYN has MP_CAPABLE, but the SYN/ACK does not"),
+        (build_syns(True, False, False), "1 SYN with MP_CAPABLE was not answered; the SYN that was answered has none"),
+        (build_syns(True, True), "the SYN has MP_CAPABLE, but the SYN/ACK does not"),
+        (build_syns(True, False, True), "the SYN has MP_CAPABLE, but the SYN/ACK does not"),
     ],
 )
 def test_which_syn_was_answered(packets: list[Packet], reason: str) -> None:
-    connection = only(analyse(packets))
+    connection = only_connection(analyse(packets))
     assert str(connection.fallback).startswith(reason)
     assert (connection.fallback_s, connection.data_bytes[0]) == (None, 100)
 
@@ -383,7 +385,7 @@ def test_syns_that_were_dropped_between_two_places() -> None:
     pipe.send(0, SYN, at=0, vantages=[HERE, THERE])
     pipe.send(1, SYN | ACK, vantages=[THERE, HERE])
     pipe.send(0, ACK, length=10, vantages=[HERE, THERE])
-    reason = str(only(analyse(packets)).fallback)
+    reason = str(only_connection(analyse(packets)).fallback)
     assert reason.startswith("3 SYNs with MP_CAPABLE were not answered; the SYN that was answered has none")
     assert "only this is in b.pcap: the others were dropped on the path" in reason
 
@@ -401,7 +403,7 @@ def test_syns_without_any_answer(with_option: int, without: int, note: str) -> N
     pipe = Pipe(packets)
     for number in range(with_option + without):
         pipe.send(0, SYN, capable() if number < with_option else b"", at=0)
-    connection = only(analyse(packets))
+    connection = only_connection(analyse(packets))
     assert (connection.notes, connection.fallback, connection.subflows[0].state) == ((note,), None, "no answer")
 
 
@@ -410,7 +412,7 @@ def test_a_first_syn_that_is_refused() -> None:
     pipe = Pipe(packets)
     pipe.send(0, SYN, capable())
     pipe.reset(1)
-    assert only(analyse(packets)).subflows[0].state == "refused"
+    assert only_connection(analyse(packets)).subflows[0].state == "refused"
 
 
 def test_infinite_mapping_and_mp_fail() -> None:
@@ -421,7 +423,7 @@ def test_infinite_mapping_and_mp_fail() -> None:
     pipe.send(1, ACK, option(bytes([0x60, 0]) + DATA.to_bytes(8)))
     pipe.send(0, ACK, dss(DATA + 100, 101, 0, ack=0), length=100)
     pipe.send(0, ACK, length=900)
-    connection = only(analyse(packets))
+    connection = only_connection(analyse(packets))
     assert "infinite mapping" in str(connection.fallback)
     assert connection.data_bytes[0] == 1100
     assert connection.fallback_s == 5e-6, "when it was sent"
@@ -439,7 +441,7 @@ def test_options_and_signals() -> None:
     first.send(0, ACK, option(bytes([0x40, 1])))
     other.send(0, RST | ACK, option(bytes([0x81, 6])))
     first.send(1, RST | ACK, option(bytes([0x70, 0]) + CLIENT))
-    connection = only(analyse(packets))
+    connection = only_connection(analyse(packets))
     assert [(event.subflow, event.side, event.kind) for event in connection.events] == [
         (2, 1, "MP_PRIO"),
         (1, 0, "REMOVE_ADDR"),
@@ -462,7 +464,7 @@ def test_joins_that_fail() -> None:
     refused.reset(1)
     silent.send(0, SYN, join_syn(SERVER))
     silent.send(0, SYN, join_syn(SERVER))
-    states = [subflow.state for subflow in only(analyse(packets)).subflows]
+    states = [subflow.state for subflow in only_connection(analyse(packets)).subflows]
     assert states == ["open", "refused", "no answer"]
 
 
@@ -470,7 +472,7 @@ def test_a_join_of_a_connection_that_was_not_seen() -> None:
     packets: list[Packet] = []
     Pipe(packets).send(0, SYN, join_syn(SERVER))
     summary = analyse(packets)
-    assert (only(summary).tokens, summary.tcp) == ((None, token(SERVER).hex()), ())
+    assert (only_connection(summary).tokens, summary.tcp) == ((None, token(SERVER).hex()), ())
 
 
 def test_options_in_a_connection_of_which_only_acks_and_resets_were_seen() -> None:
@@ -499,7 +501,7 @@ def test_subflows_that_only_acknowledge() -> None:
     first.send(1, ACK, option(bytes([0x30, 1, 10, 0, 4, 2]) + b"h" * 8))
     first.send(1, ACK, dss(ack=DATA + 1000))
     other.send(1, ACK, dss(ack=DATA + 5000))
-    connection = only(analyse(packets))
+    connection = only_connection(analyse(packets))
     assert [subflow.recognised_by for subflow in connection.subflows] == ["numbers", "numbers"]
     assert [event.kind for event in connection.events] == ["ADD_ADDR"]
     assert connection.notes == ("it began before the capture: its subflows were found by their data sequence numbers",)
@@ -510,14 +512,14 @@ def test_an_option_that_cannot_be_parsed_is_still_mptcp() -> None:
     Pipe(packets).send(0, SYN, option(bytes([0xF0, 0])))
     second(packets).send(0, SYN)
     summary = analyse(packets)
-    assert (only(summary).subflows[0].began, len(summary.tcp)) == ("unknown", 1)
-    assert only(summary).notes[0].startswith("none of its MPTCP options names it")
+    assert (only_connection(summary).subflows[0].began, len(summary.tcp)) == ("unknown", 1)
+    assert only_connection(summary).notes[0].startswith("none of its MPTCP options names it")
 
 
 def test_payload_of_a_subflow_that_fits_no_connection() -> None:
     packets: list[Packet] = []
     Pipe(packets).send(1, ACK, dss(ack=111, bits=32), length=700)
-    connection = only(analyse(packets))
+    connection = only_connection(analyse(packets))
     assert (connection.data_bytes, connection.subflows[0].directions[1].payload_bytes) == ((0, 0), 0)
     assert "no mapping was seen for 700 bytes of payload" in connection.notes
 
@@ -541,7 +543,7 @@ def test_how_subflows_were_found(joins: int, with_data: bool, by: str | None) ->
         if with_data:
             joined.send(1, SYN | ACK)
             joined.data(0, DATA + 1000, 1000)
-    connection = only(analyse(packets))
+    connection = only_connection(analyse(packets))
     suffix = "" if by is None else f": its subflows were found by {by}"
     assert connection.notes == (f"it began before the capture{suffix}",)
     assert connection.subflows[-1].recognised_by == ("token" if joins and not with_data else "numbers")
@@ -566,7 +568,7 @@ def test_a_syn_that_was_overtaken_is_of_the_same_connection() -> None:
     pipe.open_capable()
     pipe.data(0, DATA, 1000)
     packets.append(packets.pop(0)._replace(time_ns=10**9))
-    connection = only(analyse(packets))
+    connection = only_connection(analyse(packets))
     assert (len(connection.subflows), connection.subflows[0].initiator, connection.data_bytes[0]) == (1, 0, 1000)
 
 

@@ -45,7 +45,7 @@ def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
     return Command(monkeypatch, capsys)
 
 
-def sending(connection: dict[str, Any], *keys: str) -> list[tuple[Any, ...]]:
+def select_keys(connection: dict[str, Any], *keys: str) -> list[tuple[Any, ...]]:
     return [tuple(subflow["directions"][0][key] for key in keys) for subflow in connection["subflows"]]
 
 
@@ -56,10 +56,10 @@ def kinds(connection: dict[str, Any]) -> list[tuple[str, int, int]]:
 def test_cooked_version_2_with_super_packets(command: Command) -> None:
     (connection,) = command.document(CAPTURES / "any-sll2.pcap")["connections"]
     # bytes_sent and bytes_retrans of TCP_INFO at the end of subflow 1; the kernel closed subflow 2 before.
-    assert sending(connection, "sent_bytes", "retransmitted_bytes")[0] == (1_391_928, 177_600)
+    assert select_keys(connection, "sent_bytes", "retransmitted_bytes")[0] == (1_391_928, 177_600)
     assert connection["data_bytes"] == [1_374_616, 0]
     assert connection["tokens"] == ["85c407f4", "27a9011d"]
-    assert sum(payload for (payload,) in sending(connection, "payload_bytes")) == 1_374_616 + 218_160 + 11_368
+    assert sum(payload for (payload,) in select_keys(connection, "payload_bytes")) == 1_374_616 + 218_160 + 11_368
     assert connection["reinjected_bytes"] == [218_160 + 11_368, 0]
     assert [subflow["state"] for subflow in connection["subflows"]] == ["closed", "reset"]
     assert connection["subflows"][1]["backup"] == [False, True]
@@ -77,7 +77,7 @@ def test_cooked_version_2_with_super_packets(command: Command) -> None:
 def test_pcapng_of_two_interfaces_at_the_receiver(command: Command) -> None:
     (connection,) = command.document(CAPTURES / "dumpcap-ipv6.pcapng")["connections"]
     # bytes_received of TCP_INFO on the server.
-    assert sending(connection, "payload_bytes") == [(151_376,), (83_348,), (165_316,)]
+    assert select_keys(connection, "payload_bytes") == [(151_376,), (83_348,), (165_316,)]
     assert connection["data_bytes"] == [400_040, 0], "a header of 40 bytes, and what was asked for"
     assert connection["subflows"][0]["ends"] == ["[fd00:1::1]:46398", "[fd00:2::1]:5001"]
     assert connection["data_acked"] == [True, True]
@@ -90,17 +90,19 @@ def test_both_ends_of_both_paths(command: Command) -> None:
     document = command.document(*files)
     (connection,) = document["connections"]
     assert connection["data_bytes"] == [500_040, 0]
-    payload = sum(count for (count,) in sending(connection, "payload_bytes"))
+    payload = sum(count for (count,) in select_keys(connection, "payload_bytes"))
     assert payload == 500_040 + connection["reinjected_bytes"][0]
     assert connection["reinjected_bytes"][0] > 50_000, "data in flight when the path was cut"
     # TCP_INFO when the application had finished: 150,552 in 108 on the first. The second went on after that.
-    assert sending(connection, "retransmitted_bytes", "retransmitted_packets")[0] == (150_552, 108)
-    assert sending(connection, "retransmitted_bytes")[1][0] >= 78_432
+    assert select_keys(connection, "retransmitted_bytes", "retransmitted_packets")[0] == (150_552, 108)
+    assert select_keys(connection, "retransmitted_bytes")[1][0] >= 78_432
     assert connection["checksum"]
-    assert {Path(seen).name for (seen,) in sending(connection, "seen_in")} == {"cut-c1.pcap", "cut-c2.pcap"}, "sender"
+    assert {Path(seen).name for (seen,) in select_keys(connection, "seen_in")} == {"cut-c1.pcap", "cut-c2.pcap"}, (
+        "sender"
+    )
     one_end = command.document(*files[:2])["connections"][0]
     assert one_end["data_bytes"] == connection["data_bytes"]
-    assert sending(one_end, "sent_bytes") == sending(connection, "sent_bytes")
+    assert select_keys(one_end, "sent_bytes") == select_keys(connection, "sent_bytes")
 
 
 def test_an_option_that_a_router_removed(command: Command) -> None:
@@ -119,7 +121,7 @@ def test_every_packet_twice_in_one_file(command: Command) -> None:
     """A router's ``-i any`` sees each packet arrive and leave: it counts once, and is no retransmission."""
     (connection,) = command.document(CAPTURES / "plain-router-any.pcap")["connections"]
     assert connection["data_bytes"] == [100_040, 0]
-    (sent,) = sending(connection, "sent_bytes", "retransmitted_bytes")
+    (sent,) = select_keys(connection, "sent_bytes", "retransmitted_bytes")
     assert sent[0] - sent[1] == 100_040
     assert "the SYN/ACK does not" in connection["fallback"]
 

@@ -49,7 +49,7 @@ def test_a_table_is_bounded() -> None:
     assert [piece.data for piece in table.pieces(60, 75)] == [None, 7000]
 
 
-def opened() -> tuple[list[Packet], Pipe, Pipe]:
+def open_pipes() -> tuple[list[Packet], Pipe, Pipe]:
     packets: list[Packet] = []
     first, two = Pipe(packets), second(packets)
     first.open_capable()
@@ -58,7 +58,7 @@ def opened() -> tuple[list[Packet], Pipe, Pipe]:
 
 
 def test_the_segment_with_the_mapping_comes_last() -> None:
-    packets, pipe, _ = opened()
+    packets, pipe, _ = open_pipes()
     pipe.send(0, ACK, dss(ack=0), at=1401, length=1400)
     pipe.send(0, ACK, dss(ack=0), at=2801, length=1400)
     pipe.send(0, ACK, dss(DATA, 1, 4200, ack=0), at=1, length=1400)
@@ -68,7 +68,7 @@ def test_the_segment_with_the_mapping_comes_last() -> None:
 
 def test_a_later_segment_comes_after_many_other_mappings() -> None:
     """Both subflows take turns, so that no two mappings continue each other."""
-    packets, first, two = opened()
+    packets, first, two = open_pipes()
     first.send(0, ACK, dss(DATA, 1, 2000, ack=0), length=1000)
     first.sent[0] += 1000  # lost before the capture
     for number in range(1, 1001):
@@ -80,7 +80,7 @@ def test_a_later_segment_comes_after_many_other_mappings() -> None:
 
 def test_the_first_data_comes_after_the_second() -> None:
     """The mapping of the first data is in an MP_CAPABLE."""
-    packets, pipe, _ = opened()
+    packets, pipe, _ = open_pipes()
     pipe.send(0, ACK, dss(DATA + 40, 41, 60, ack=0), at=41, length=60)
     pipe.send(0, ACK, capable(CLIENT, SERVER, length=40), at=1, length=40)
     (connection,) = analyse(packets).connections
@@ -101,7 +101,7 @@ def test_payload_without_option_before_the_first_mapping_of_a_capture() -> None:
 @given(st.lists(st.tuples(st.integers(0, 1), st.integers(1, 4), st.booleans()), max_size=20), st.randoms())
 def test_the_order_of_packets_does_not_matter(chunks: list[tuple[int, int, bool]], order: random.Random) -> None:
     """A mapping covers several segments; some data is sent on both subflows."""
-    packets, *pipes = opened()
+    packets, *pipes = open_pipes()
     begin, total, again = len(packets), 0, 0
     for number, segments, is_reinjected in chunks:
         length = 100 * segments
@@ -121,7 +121,7 @@ def test_the_order_of_packets_does_not_matter(chunks: list[tuple[int, int, bool]
 
 def test_what_waits_is_bounded() -> None:
     """A flood of payload without mapping takes no more memory, and what is forgotten stays unmapped."""
-    packets, pipe, _ = opened()
+    packets, pipe, _ = open_pipes()
     for number in range(tcp.WAITING_SPANS + 50):
         pipe.send(0, ACK, dss(ack=0), at=101 + 2 * number, length=1)
     pipe.send(0, ACK, dss(DATA, 1, 60_000, ack=0), at=1, length=100)

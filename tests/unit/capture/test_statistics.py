@@ -51,7 +51,7 @@ def frames(segments: Iterable[Segment], marks: dict[int, int] | None = None) -> 
     ]
 
 
-def only(statistics: CaptureStatistics) -> Statistics:
+def only_statistics(statistics: CaptureStatistics) -> Statistics:
     (connection,) = statistics.connections
     return connection.both
 
@@ -81,15 +81,15 @@ def test_a_download_by_hand() -> None:
 def test_a_retransmission_is_left_out_but_remains_the_previous_packet() -> None:
     """The delta after it is 100 us, not 40100: the study's filter hides packets, and does not change their fields."""
     segments = download()
-    with_it = only(statistics_of(frames(segments, {8: FAST_RETRANSMISSION})))
-    without = only(statistics_of(frames(segments[:8] + segments[9:])))
+    with_it = only_statistics(statistics_of(frames(segments, {8: FAST_RETRANSMISSION})))
+    without = only_statistics(statistics_of(frames(segments[:8] + segments[9:])))
     assert (with_it.max_delta_us, without.max_delta_us) == (10_000, 40_100)
     assert with_it.packets == without.packets
 
 
 @pytest.mark.parametrize("kept", [OUT_OF_ORDER, DUPLICATE_ACK, GAP, UNSEEN])
 def test_only_retransmissions_are_left_out(kept: int) -> None:
-    statistics = only(statistics_of(frames(download(), {8: kept})))
+    statistics = only_statistics(statistics_of(frames(download(), {8: kept})))
     assert (statistics.packets, statistics.left_out) == (13, 0)
     assert statistics.out_of_order + statistics.duplicate_acks + statistics.gaps + statistics.unseen == 1
 
@@ -97,14 +97,14 @@ def test_only_retransmissions_are_left_out(kept: int) -> None:
 def test_time_begins_and_ends_with_packets_that_count() -> None:
     """Nor does a connection begin with a packet that is left out: its delta is that of the second packet."""
     segments = [Segment(0, 1, length=10), Segment(70, 1, length=20), Segment(100, 1, length=30), Segment(900, 1)]
-    statistics = only(statistics_of(frames(segments, {0: RETRANSMISSION, 3: RETRANSMISSION})))
+    statistics = only_statistics(statistics_of(frames(segments, {0: RETRANSMISSION, 3: RETRANSMISSION})))
     assert statistics.duration_s == pytest.approx(30e-6)
     assert statistics.mean_delta_us == (70 + 30) / 2
     assert (statistics.min_delta_us, statistics.max_delta_us) == (30, 70)
 
 
 def test_too_few_packets() -> None:
-    nothing, single = Statistics(), only(statistics_of(frames(handshake()[:1])))
+    nothing, single = Statistics(), only_statistics(statistics_of(frames(handshake()[:1])))
     assert nothing.document()["mean_delta_us"] is nothing.duration_s is nothing.throughput_bps is None
     assert (single.mean_delta_us, single.duration_s) == (0, 0)
     assert single.min_delta_us is single.max_delta_us is single.delta_variance_s2 is single.throughput_bps is None
@@ -176,14 +176,14 @@ def test_ends_as_text() -> None:
 
 def test_times_that_go_back() -> None:
     """As in a file merged carelessly. Deltas are what they are; the duration covers all packets."""
-    statistics = only(statistics_of(frames([Segment(100, 0), Segment(50, 1), Segment(80, 0)])))
+    statistics = only_statistics(statistics_of(frames([Segment(100, 0), Segment(50, 1), Segment(80, 0)])))
     assert (statistics.backward, statistics.min_delta_us, statistics.max_delta_us) == (1, -50, 30)
     assert statistics.duration_s == pytest.approx(50e-6)
     assert statistics.mean_delta_us == pytest.approx(-20 / 3)
 
 
 def test_runs_have_a_mean_a_maximum_and_a_minimum() -> None:
-    runs = [only(statistics_of(frames(handshake()[:count]))) for count in (2, 3)]
+    runs = [only_statistics(statistics_of(frames(handshake()[:count]))) for count in (2, 3)]
     spread = spreads([*runs, Statistics()])
     # 2 packets of 54 bytes in 10 ms, 3 in 10.1 ms.
     rates = [8 * 108 / 0.01 / 1e6, 8 * 162 / 0.0101 / 1e6]
@@ -274,7 +274,7 @@ def test_memory_does_not_grow_with_a_connections_length() -> None:
     peaks = []
     for count in (3_000, 30_000):
         tracemalloc.start()
-        statistics = only(statistics_of(_long(count)))
+        statistics = only_statistics(statistics_of(_long(count)))
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
         assert statistics.packets + statistics.left_out == count

@@ -117,10 +117,10 @@ def test_examples_name_algorithms_that_exist() -> None:
 def test_an_interrupted_command_says_how_to_go_on(
     file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def interrupted(*_: object, **__: object) -> None:
+    def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt("3 runs are recorded in r x and are not executed again")
 
-    monkeypatch.setattr("mptcplab.api.experiments.execute", interrupted)
+    monkeypatch.setattr("mptcplab.api.experiments.execute", interrupt)
     monkeypatch.setattr(sys, "argv", ["mptcplab", "run", str(file), "--out", "r x"])
     with pytest.raises(SystemExit) as ended:
         main()

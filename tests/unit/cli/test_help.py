@@ -135,7 +135,7 @@ def _colours(text: str) -> set[str]:
 
 
 @pytest.fixture
-def coloured(tmp_path: Path) -> tuple[str, ...]:
+def colour_command(tmp_path: Path) -> tuple[str, ...]:
     """Return a command that prints in colours."""
     program = tmp_path / "coloured.py"
     program.write_text("from mptcplab.cli.common import console\nconsole().print('text', style='bold red')\n")
@@ -143,11 +143,11 @@ def coloured(tmp_path: Path) -> tuple[str, ...]:
 
 
 @pytest.mark.slow
-def test_colours_on_a_terminal_only(coloured: tuple[str, ...]) -> None:
-    assert _colours(_on_terminal(*coloured)) != set()
-    assert _colours(_on_terminal(*coloured, NO_COLOR="1")) == set()
-    assert "\x1b" not in _on_terminal(*coloured, TERM="dumb")
-    done = subprocess.run(coloured, capture_output=True, text=True, check=True, timeout=60)
+def test_colours_on_a_terminal_only(colour_command: tuple[str, ...]) -> None:
+    assert _colours(_on_terminal(*colour_command)) != set()
+    assert _colours(_on_terminal(*colour_command, NO_COLOR="1")) == set()
+    assert "\x1b" not in _on_terminal(*colour_command, TERM="dumb")
+    done = subprocess.run(colour_command, capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout == "text\n"
 
 

@@ -170,12 +170,12 @@ def test_every_command_is_deferred_but_those_that_only_have_subcommands() -> Non
 
 def test_a_deferred_body_is_imported_when_it_is_called() -> None:
     @defer_to("mptcplab.no_such_module:body")
-    def declared() -> None:
+    def example_command() -> None:
         """Help."""
 
-    assert (declared.__name__, declared.__doc__) == ("declared", "Help.")
+    assert (example_command.__name__, example_command.__doc__) == ("declared", "Help.")
     with pytest.raises(ModuleNotFoundError):
-        declared()
+        example_command()
 
 
 def test_lazy_names_of_a_package_are_found_at_first_use() -> None:

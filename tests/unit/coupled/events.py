@@ -76,7 +76,7 @@ class Subflow:
         """Fast recovery begins, or what ECN asks for."""
         self._event("loss", ecn)
 
-    def recovered(self) -> None:
+    def end_recovery(self) -> None:
         """It ends."""
         self._event("recovered")
 

@@ -38,8 +38,8 @@ def world(controls: CDLL) -> World:
     return World(controls)
 
 
-def _expected(control: str, path: Path, other: Path) -> float:
-    """Of one acked segment on `own`, by the reference."""
+def _expected_gain(control: str, path: Path, other: Path) -> float:
+    """Return the increase for one acknowledged segment on ``path``, by the reference."""
     paths = [path, other]
     if control == "olia":
         return olia_coupled_term(paths, 0) + olia_epsilon(paths, 0, slack=1) / path.window
@@ -73,7 +73,7 @@ def test_window_of_one_goes_on(world: World, control: str) -> None:
     subflow, other = world.pair(control, 2, 10)
     for _ in range(3):
         subflow.loss()
-        subflow.recovered()
+        subflow.end_recovery()
         assert (subflow.window, subflow.ssthresh) == (1, 1)
     subflow.timeout()
     subflow.timeout_over()
@@ -81,7 +81,7 @@ def test_window_of_one_goes_on(world: World, control: str) -> None:
     other.ack()
     other.set(10)
     gain = subflow.gain()
-    expected = _expected(control, Path(1, 20_000, 0), Path(10, 20_000, SEGMENT))
+    expected = _expected_gain(control, Path(1, 20_000, 0), Path(10, 20_000, SEGMENT))
     print(f"{control}: {gain:.4f} segments for one, expected {expected:.4f}")
     assert gain == pytest.approx(expected, rel=0.02)
     for _ in range(200):
@@ -112,11 +112,11 @@ def test_olia_takes_single_segments(world: World) -> None:
 def test_window_of_a_sibling_in_recovery_is_its_ssthresh(world: World, control: str, ecn: bool) -> None:
     """RFC 6356, section 3: from the loss on, before any ACK of it, and whatever PRR makes of the window."""
     subflow, other = world.pair(control, 40, 100)
-    raw = _expected(control, Path(40, 20_000), Path(100, 20_000))
+    raw = _expected_gain(control, Path(40, 20_000), Path(100, 20_000))
     other.loss(ecn=ecn)
     kept = other.ssthresh
     assert 25 <= kept <= 50
-    expected = _expected(control, Path(40, 20_000), Path(kept, 20_000))
+    expected = _expected_gain(control, Path(40, 20_000), Path(kept, 20_000))
     gains = [subflow.gain()]
     other.set(7)
     other.ack()
@@ -128,7 +128,7 @@ def test_window_of_a_sibling_in_recovery_is_its_ssthresh(world: World, control: 
     else:
         # Which path is best changes with the loss; the difference of both is the same, as only the window counts.
         assert gains[0] == pytest.approx(gains[1], rel=1e-3)
-    other.recovered()
+    other.end_recovery()
     assert other.window == kept
 
 
@@ -141,7 +141,7 @@ def test_window_of_a_sibling_after_a_timeout_is_its_own(world: World, control: s
     other.timeout()
     gain = subflow.gain()
     # OLIA: the path itself has more bytes since its last loss, and the larger window.
-    expected = _expected(control, Path(40, 20_000, 3), Path(1, 20_000, 1))
+    expected = _expected_gain(control, Path(40, 20_000, 3), Path(1, 20_000, 1))
     print(f"{control}: {before} before, {gain} after the timeout, expected {expected}")
     assert gain == pytest.approx(expected, rel=1e-3)
 
@@ -151,7 +151,7 @@ def test_olia_hears_of_the_end_of_a_gap_between_losses(world: World) -> None:
     subflow, other = world.pair("olia", 10, 40)
     other.ack(100)
     other.loss()
-    other.recovered()
+    other.end_recovery()
     other.set(40)
     # Now l of the other is 101 segments; this one's are 31 or less. The second gap is short.
     subflow.ack(30)
@@ -159,7 +159,7 @@ def test_olia_hears_of_the_end_of_a_gap_between_losses(world: World) -> None:
     worse = subflow.gain()
     other.ack(1)
     other.loss()
-    other.recovered()
+    other.end_recovery()
     other.set(40)
     subflow.set(10)
     better = subflow.gain()
@@ -205,7 +205,7 @@ def test_established_subflow_counts_before_its_first_data(world: World, control:
         gains.append(subflow.gain())
     print(f"{control}: {gains}")
     assert gains[0] == 0, "alone"
-    assert gains[1] == pytest.approx(_expected(control, Path(10, 20_000, SEGMENT), Path(10, 20_000)), rel=1e-3)
+    assert gains[1] == pytest.approx(_expected_gain(control, Path(10, 20_000, SEGMENT), Path(10, 20_000)), rel=1e-3)
 
 
 def test_wvegas_counts_from_its_first_round_on(world: World) -> None:
@@ -229,7 +229,7 @@ def test_no_memory(world: World, control: str) -> None:
         subflow.ack()
         subflow.loss()
         assert subflow.ssthresh == 5
-        subflow.recovered()
+        subflow.end_recovery()
     world.memory(there=True)
     third = world.subflow(control, 10)
     assert third.coupled
@@ -256,7 +256,7 @@ def test_which_paths_are_best_to_olia(world: World, best: int, moves: int) -> No
     for subflow, acked, rtt_us in ((fast, 100, 20_000), (slow, 200, 50_000)):
         subflow.ack(acked, rtt_us)
         subflow.loss()
-        subflow.recovered()
+        subflow.end_recovery()
     windows = (10, 20) if best == 0 else (20, 10)
     for subflow, window, rtt_us in ((fast, windows[0], 20_000), (slow, windows[1], 50_000)):
         subflow.set(window, 1)
@@ -305,7 +305,7 @@ def _do(world: World, subflow: Subflow, event: str, busy: dict[int, str]) -> Non
     elif event in ("ack", "acks"):
         subflow.ack(1 if event == "ack" else 30)
         if at and event == "acks":
-            (subflow.recovered if at == "cut" else subflow.timeout_over)()
+            (subflow.end_recovery if at == "cut" else subflow.timeout_over)()
             busy.pop(subflow.pointer)
     elif event == "prr" and at == "cut":
         subflow.set(1)

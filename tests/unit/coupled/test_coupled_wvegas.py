@@ -48,7 +48,7 @@ def test_packets_in_queues(library: Library, window: int, first: int, second: in
 def test_targets(library: Library, connection: Connection) -> None:
     """Each is the path's share of ten packets; together they are ten, within what is truncated."""
     paths, _ = connection
-    targets = [library.of("wvegas_alpha", paths, r) / PACKET for r in range(len(paths))]
+    targets = [library.compute("wvegas_alpha", paths, r) / PACKET for r in range(len(paths))]
     for r, target in enumerate(targets):
         expected = wvegas_target([path.rate for path in paths], r)
         assert -expected * RELATIVE - GRAIN <= target - expected <= max(GRAIN, expected * RELATIVE)

@@ -34,7 +34,7 @@ def wrap(value: int, bits: int) -> int:
     return value & ((1 << bits) - 1)
 
 
-def signed(value: int) -> int:
+def to_signed(value: int) -> int:
     """A number of 32 bits as two's complement."""
     value = wrap(value, 32)
     return value - (1 << 32) if value >> 31 else value
@@ -109,27 +109,27 @@ class Connection:
     def __init__(self) -> None:
         self.paths: dict[int, Subflow] = {}
 
-    def counted(self) -> list[Subflow]:
+    def counted_subflows(self) -> list[Subflow]:
         """The subflows that siblings look at, the newest first."""
         return [each for each in reversed(self.paths.values()) if each.mptcp and each.srtt and each.can_send]
 
     def init(self, subflow: Subflow) -> None:
         """The subflow's connection is established."""
 
-    def acked(self, subflow: Subflow, segments: int) -> None:
+    def grow(self, subflow: Subflow, segments: int) -> None:
         """Grow."""
         raise NotImplementedError
 
-    def sampled(self, subflow: Subflow, rtt_us: int) -> None:
+    def sample_rtt(self, subflow: Subflow, rtt_us: int) -> None:
         """A round-trip time was measured, if it is not negative."""
 
     def state_changes(self, subflow: Subflow, state: int) -> None:
         """TCP's congestion state is about to change."""
 
-    def happened(self, subflow: Subflow, event: int) -> None:
+    def handle_event(self, subflow: Subflow, event: int) -> None:
         """One of TCP's events."""
 
-    def reduced(self, subflow: Subflow) -> int:
+    def ssthresh_after_loss(self, subflow: Subflow) -> int:
         """The slow start threshold after a loss."""
         return max(subflow.cwnd >> 1, 2)
 
@@ -144,10 +144,14 @@ class Connection:
         subflow.una = wrap(subflow.una + size, 32)
         if 0 < wrap(subflow.una - subflow.nxt, 32) < 1 << 31:
             subflow.nxt = subflow.una
-        self.acked(subflow, segments)
+        self.grow(subflow, segments)
 
     def _lose(self, subflow: Subflow) -> None:
-        subflow.prior, subflow.count, subflow.ssthresh = subflow.cwnd, 0, min(self.reduced(subflow), INFINITE_SSTHRESH)
+        subflow.prior, subflow.count, subflow.ssthresh = (
+            subflow.cwnd,
+            0,
+            min(self.ssthresh_after_loss(subflow), INFINITE_SSTHRESH),
+        )
 
     def _change(self, subflow: Subflow, name: str, value: int) -> None:
         if name == "ca-state":
@@ -175,7 +179,7 @@ class Connection:
         if subflow is None:
             return Window(0, 0)
         calls: dict[str, Callable[..., None]]
-        calls = {"ack": self._ack, "sample": self.sampled, "event": self.happened, "ssthresh": self._lose}
+        calls = {"ack": self._ack, "sample": self.sample_rtt, "event": self.handle_event, "ssthresh": self._lose}
         if name in calls:
             calls[name](subflow, *values)
         elif name not in ("join", "join-tcp"):
@@ -196,17 +200,17 @@ class Lia(Connection):
 
     def _renew(self) -> None:
         self.alpha, largest, best = 1, 0, None
-        for each in self.counted():
+        for each in self.counted_subflows():
             gain = (each.cwnd << 32) // each.srtt**2
             if gain >= largest:
                 largest, best = gain, each
         if best is None:
             return
-        total = sum(wrap((each.cwnd << 10) * best.srtt, 64) // each.srtt for each in self.counted())
+        total = sum(wrap((each.cwnd << 10) * best.srtt, 64) // each.srtt for each in self.counted_subflows())
         square = wrap(wrap(total, 64) ** 2, 64)
         self.alpha = max(1, (best.cwnd << 32) // square) if square else 1
 
-    def acked(self, subflow: Subflow, segments: int) -> None:
+    def grow(self, subflow: Subflow, segments: int) -> None:
         if not subflow.mptcp:
             subflow.grow_as_reno(segments)
         elif subflow.limited and subflow.slow_start:
@@ -224,7 +228,7 @@ class Lia(Connection):
         del state
         self.stale = self.stale or subflow.mptcp
 
-    def happened(self, subflow: Subflow, event: int) -> None:
+    def handle_event(self, subflow: Subflow, event: int) -> None:
         if event == EVENT_LOSS and subflow.mptcp:
             self._renew()
 
@@ -252,7 +256,7 @@ class Olia(Connection):
         return max(wrap(acked - loss, 32), wrap(loss - older, 32))
 
     def _shift(self) -> None:
-        counted = self.counted()
+        counted = self.counted_subflows()
         gap, square = 0, 1
         for each in counted:
             if wrap(self._gap(each) * square, 64) >= wrap(gap * each.srtt**2, 64):
@@ -270,7 +274,9 @@ class Olia(Connection):
     def _step(self, subflow: Subflow) -> int:
         self._shift()
         sign, den = subflow.kept["sign"], subflow.kept["den"]
-        rate = 1 + sum(wrap((self._window(each) << 10) * subflow.srtt, 64) // each.srtt for each in self.counted())
+        rate = 1 + sum(
+            wrap((self._window(each) << 10) * subflow.srtt, 64) // each.srtt for each in self.counted_subflows()
+        )
         rate = wrap(wrap(rate, 64) ** 2, 64)
         linked = wrap(den * (subflow.cwnd << 10) ** 2, 64)
         unit = wrap(wrap(den * subflow.cwnd, 32) * rate, 64) or 1
@@ -279,7 +285,7 @@ class Olia(Connection):
         size = wrap(abs(linked - rate) << 10, 64) // unit
         return -size if linked < rate else size
 
-    def acked(self, subflow: Subflow, segments: int) -> None:
+    def grow(self, subflow: Subflow, segments: int) -> None:
         if not subflow.mptcp:
             subflow.grow_as_reno(segments)
             return
@@ -287,7 +293,7 @@ class Olia(Connection):
         if subflow.limited and subflow.slow_start:
             subflow.grow_slowly(segments)
         elif subflow.limited:
-            credit = signed(subflow.kept["credit"] + self._step(subflow))
+            credit = to_signed(subflow.kept["credit"] + self._step(subflow))
             if credit >= 1023:
                 subflow.cwnd += subflow.cwnd < subflow.clamp
             elif credit <= -1023:
@@ -309,8 +315,8 @@ class Balia(Connection):
     def _renew(self, subflow: Subflow) -> None:
         if not subflow.mptcp:
             return
-        rates = [subflow.mss * each.cwnd * 8_000_000 // each.srtt for each in self.counted()]
-        mine = sum(rate for rate, each in zip(rates, self.counted(), strict=True) if each is subflow)
+        rates = [subflow.mss * each.cwnd * 8_000_000 // each.srtt for each in self.counted_subflows()]
+        mine = sum(rate for rate, each in zip(rates, self.counted_subflows(), strict=True) if each is subflow)
         if not mine:
             subflow.kept = {"acks": subflow.cwnd, "decrease": subflow.cwnd >> 1}
             return
@@ -324,7 +330,7 @@ class Balia(Connection):
         half = subflow.cwnd >> 1
         subflow.kept = {"acks": acks or subflow.cwnd, "decrease": half if ratio == 1 else half * 3 // 2}
 
-    def acked(self, subflow: Subflow, segments: int) -> None:
+    def grow(self, subflow: Subflow, segments: int) -> None:
         if not subflow.mptcp:
             subflow.grow_as_reno(segments)
         elif subflow.limited and subflow.slow_start:
@@ -333,13 +339,13 @@ class Balia(Connection):
         elif subflow.limited and subflow.count_ack(subflow.kept["acks"]):
             self._renew(subflow)
 
-    def happened(self, subflow: Subflow, event: int) -> None:
+    def handle_event(self, subflow: Subflow, event: int) -> None:
         if event in (COMPLETE_CWR, EVENT_LOSS):
             self._renew(subflow)
 
-    def reduced(self, subflow: Subflow) -> int:
+    def ssthresh_after_loss(self, subflow: Subflow) -> int:
         if not subflow.mptcp:
-            return super().reduced(subflow)
+            return super().ssthresh_after_loss(subflow)
         return max(1, wrap(subflow.cwnd - subflow.kept["decrease"], 32))
 
 
@@ -361,13 +367,13 @@ class Wvegas(Connection):
         else:
             subflow.kept["measuring"] = 0
 
-    def happened(self, subflow: Subflow, event: int) -> None:
+    def handle_event(self, subflow: Subflow, event: int) -> None:
         if event == CWND_RESTART:
             self.init(subflow)
         elif event == EVENT_LOSS:
             subflow.kept["rate"] = 0
 
-    def sampled(self, subflow: Subflow, rtt_us: int) -> None:
+    def sample_rtt(self, subflow: Subflow, rtt_us: int) -> None:
         if rtt_us >= 0:
             kept = subflow.kept
             kept["base"] = min(kept["base"], rtt_us + 1)
@@ -414,7 +420,7 @@ class Wvegas(Connection):
         if subflow.ca_state not in (CWR, RECOVERY):
             subflow.ssthresh = max(subflow.ssthresh, subflow.cwnd // 2 + subflow.cwnd // 4)
 
-    def acked(self, subflow: Subflow, segments: int) -> None:
+    def grow(self, subflow: Subflow, segments: int) -> None:
         kept = subflow.kept
         if not kept["measuring"]:
             subflow.grow_as_reno(segments)

@@ -17,7 +17,7 @@ from tools.docs.making.sources import SOURCES
 from validation.fidelity.page import row_tables
 
 PAGES = pages.pages()
-TABLES = quotes.Tables(PAGES, stamps.measured(), data.read_rows())
+TABLES = quotes.Tables(PAGES, stamps.read_measured(), data.read_rows())
 _IMAGE = re.compile(r"!\[[^\]\n]*\]\(([^)\s]+\.svg)\)")
 _TABLE = """# A page
 
@@ -264,7 +264,7 @@ def test_block_of_another_kernel_is_stale(kernel: str, problems: int, monkeypatc
 def test_functions_of_the_guide_are_those_of_the_header() -> None:
     guide = (ROOT / "docs" / "add-a-congestion-control.md").read_text()
     example = (ROOT / "examples" / "semicoupled" / "mptcp_semicoupled.c").read_text()
-    used = {name for name in coupled_api.declared() if re.search(rf"\b{name}\b", example)}
+    used = {name for name in coupled_api.list_functions() if re.search(rf"\b{name}\b", example)}
     assert len(used) >= 6
     assert [name for name in used if f"`{name}`" not in guide.partition("<!-- table coupled-api")[0]] == []
 

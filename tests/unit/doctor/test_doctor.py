@@ -42,7 +42,7 @@ def by_subject(findings: Iterator[Finding]) -> dict[str, Finding]:
     return {finding.subject: finding for finding in findings}
 
 
-def only(monkeypatch: pytest.MonkeyPatch, folder: Path, *without: str) -> None:
+def hide_programs(monkeypatch: pytest.MonkeyPatch, folder: Path, *without: str) -> None:
     """Simulate a machine that has all programs of labs except ``without``; programs that this one lacks do nothing."""
     links = folder / "bin"
     links.mkdir()
@@ -84,7 +84,7 @@ def test_the_script_installs_what_has_to_be_there_before_us() -> None:
 def test_the_packages_of_a_lab_are_those_that_its_parts_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    only(monkeypatch, tmp_path, "iperf3", "tc", "curl", "vsftpd", "iptables", "ip6tables")
+    hide_programs(monkeypatch, tmp_path, "iperf3", "tc", "curl", "vsftpd", "iptables", "ip6tables")
     for options, read in (((), str.split), (("--json",), json.loads)):
         assert _status(monkeypatch, "--packages", "lab", *options) == 0
         assert read(capsys.readouterr().out) == ["curl", "iperf3", "iproute2", "iptables", "vsftpd"]
@@ -143,7 +143,7 @@ def test_families(tmp_path: Path, text: str, family: str) -> None:
 
 
 def test_missing_programs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    only(monkeypatch, tmp_path, "iperf3", "tc", "setpriv")
+    hide_programs(monkeypatch, tmp_path, "iperf3", "tc", "setpriv")
     lacks = by_subject(programs.check_programs(DEBIAN))
     assert (lacks["iperf3"].level, lacks["iperf3"].needed_for) == (Level.MISSING, "workloads of kind iperf3")
     assert (lacks["tc"].level, lacks["tc"].needed_for) == (Level.BROKEN, "every run")
@@ -154,7 +154,7 @@ def test_missing_programs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> No
 
 
 def test_missing_for_a_build(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    only(monkeypatch, tmp_path, "flex", "dpkg-deb")
+    hide_programs(monkeypatch, tmp_path, "flex", "dpkg-deb")
     lacks = by_subject(programs.check_build(DEBIAN))
     assert set(lacks) == {"flex", "dpkg-deb"}
     assert {finding.level for finding in lacks.values()} == {Level.MISSING}, "a kernel may be built already"

@@ -127,19 +127,19 @@ def test_a_shared_bottleneck_counts_once() -> None:
         for name, values in {"a": [3.0, 3.0], "b": [4.0, 0.0], "c": [9.0, 9.0], "d": [5.0, 2.0]}.items()
     }
 
-    def carried(*paths: str) -> list[float] | None:
+    def capacity_of(*paths: str) -> list[float] | None:
         capacity = joint_capacity([frozenset((name, "forward") for name in path) for path in paths], rates)
         return None if capacity is None else list(capacity)
 
-    assert carried("a") == [3, 3]
-    assert carried("ad") == [3, 2], "the bottleneck of a path changes"
-    assert carried("a", "b") == [7, 3]
-    assert carried("ad", "bd") == [5, 2], "limited by what they share"
-    assert carried("ac", "bc") == [7, 3], "limited by their own links"
-    assert carried("c", "c") == [9, 9]
-    assert carried("a", "bd", "cd") == [8, 5]
-    assert carried("ac", "c") == [9, 9], "one of them is limited by the shared link only"
-    assert carried("ac", "ad", "bc", "bd") is None, "crosswise: that would need an optimum"
+    assert capacity_of("a") == [3, 3]
+    assert capacity_of("ad") == [3, 2], "the bottleneck of a path changes"
+    assert capacity_of("a", "b") == [7, 3]
+    assert capacity_of("ad", "bd") == [5, 2], "limited by what they share"
+    assert capacity_of("ac", "bc") == [7, 3], "limited by their own links"
+    assert capacity_of("c", "c") == [9, 9]
+    assert capacity_of("a", "bd", "cd") == [8, 5]
+    assert capacity_of("ac", "c") == [9, 9], "one of them is limited by the shared link only"
+    assert capacity_of("ac", "ad", "bc", "bd") is None, "crosswise: that would need an optimum"
 
 
 EDGES = tuple(round(0.5 * number, 1) for number in range(21))

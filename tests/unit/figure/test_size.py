@@ -78,10 +78,10 @@ def _texts(made: Drawn) -> tuple[tuple[float, float], list[tuple[str, Any, Any]]
     with made.sheet.open_drawing(made.draw) as drawing:
         drawing.draw_without_rendering()
         scale = drawing.dpi_scale_trans.inverted()
-        beyond = {label for axes in drawing.axes for axis in (axes.xaxis, axes.yaxis) for label in _beyond(axis)}
+        beyond = {label for axes in drawing.axes for axis in (axes.xaxis, axes.yaxis) for label in _hidden_labels(axis)}
         shown = [text for text in drawing.findobj(Text) if text.get_visible() and text.get_text().strip()]
         boxes = [
-            (text.get_text().strip(), text.get_fontsize(), _inked(text, text.get_window_extent().transformed(scale)))
+            (text.get_text().strip(), text.get_fontsize(), _ink_box(text, text.get_window_extent().transformed(scale)))
             for text in shown
             if text.get_rotation() in (0, 90) and text not in beyond
         ]
@@ -90,7 +90,7 @@ def _texts(made: Drawn) -> tuple[tuple[float, float], list[tuple[str, Any, Any]]
         return (width, height), boxes, plots
 
 
-def _inked(text: Any, box: Any) -> Any:
+def _ink_box(text: Any, box: Any) -> Any:
     """Return the box of a text without blank lines at its beginning, which leave a legend its room."""
     words = text.get_text()
     blank = len(words) - len(words.lstrip("\n"))
@@ -99,7 +99,7 @@ def _inked(text: Any, box: Any) -> Any:
     return Bbox([[box.x0, box.y0], [box.x1, box.y1 - blank * box.height / (words.count("\n") + 1)]])
 
 
-def _beyond(axis: Any) -> list[Any]:
+def _hidden_labels(axis: Any) -> list[Any]:
     """Return the labels of ticks that are not drawn, since they are beyond the ends of an axis."""
     low, high = sorted(axis.get_view_interval())
     ticks = [*axis.get_major_ticks(), *axis.get_minor_ticks()]

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from tests.unit.made_gateways import LOCAL, PROXIES, Make, gateway, line_of, plan_of, program_of, scenario, workload
-from tests.unit.plan.test_uses import _undeclared
+from tests.unit.plan.test_uses import _undeclared_steps
 
 from mptcplab.campaign import identity
 from mptcplab.campaign.gateways import describe_gateways
@@ -58,16 +58,16 @@ def test_the_exit_starts_before_the_entry_and_both_before_the_workload(make: Mak
 )
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_plans_declare_their_programs(make: Make, program: str, setting: str) -> None:
-    assert _undeclared(plan_of(make(gateway(program)))) == []
+    assert _undeclared_steps(plan_of(make(gateway(program)))) == []
     plan = plan_of(make(gateway(program), settings=(setting,)))
-    assert _undeclared(plan) == []
+    assert _undeclared_steps(plan) == []
     assert "gateway.entry-bond" in script(plan, title="t")
 
 
 @pytest.mark.parametrize("program", PROXIES)
 def test_local_plans_declare_their_programs(make: Make, program: str) -> None:
     made = make(gateway(program, 'mode = "local"'), settings=LOCAL)
-    assert _undeclared(plan_of(made)) == []
+    assert _undeclared_steps(plan_of(made)) == []
 
 
 # -- rules
@@ -221,7 +221,7 @@ TUNNELS = ["shadowsocks-libev", "go-shadowsocks2"]
 def test_the_client_of_a_tunnel_connects_to_the_entry(make: Make, program: str) -> None:
     made = make(gateway(program, 'mode = "tunnel"'), workload("direct", from_="home"), settings=LOCAL)
     plan = plan_of(made)
-    assert _undeclared(plan) == []
+    assert _undeclared_steps(plan) == []
     assert _rules(plan, "home", "nft", "iptables") == []
     clients = {program.name: line_of(program) for program in plan.programs if program.role == "client"}
     assert " http://127.0.1.1:1080/" in clients["fetch.client"]

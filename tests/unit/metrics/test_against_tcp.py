@@ -128,24 +128,24 @@ def _results(folder: Path, text: str) -> Results:
     return open_results(folder)
 
 
-def _having(results: Results) -> list[dict[str, str]]:
+def _settings_with_benefit(results: Results) -> list[dict[str, str]]:
     return [row.settings for row in results.rows if OVER_TCP in row.metrics]
 
 
 def test_the_name_of_a_zip_is_no_other_setting(tmp_path: Path) -> None:
     """It stood for protocol and path, so that no run of TCP seemed to have the same settings."""
     named, bare = _results(tmp_path / "named", _NAMED), _results(tmp_path / "bare", _EACH_PATH)
-    assert _having(named) == [{"name": "both"}]
+    assert _settings_with_benefit(named) == [{"name": "both"}]
     assert named.rows[-1].samples[OVER_TCP] == bare.rows[-1].samples[OVER_TCP]
 
 
 def test_a_name_that_stands_for_other_keys_is_another_setting(tmp_path: Path) -> None:
     """What a label hides counts: TCP with a queue of another length is not compared."""
     queues = '"links.link1.queue" = ["10 ms", "20 ms", "20 ms"]\n'
-    assert _having(_results(tmp_path / "other", _NAMED + queues)) == []
+    assert _settings_with_benefit(_results(tmp_path / "other", _NAMED + queues)) == []
     second = '[[sweep.zip]]\nname = ["near", "far"]\n"links.link2.delay" = ["5 ms", "50 ms"]\n'
     both = [{"name": "both", "name2": name} for name in ("near", "far")]
-    assert _having(_results(tmp_path / "second", _NAMED + second)) == both
+    assert _settings_with_benefit(_results(tmp_path / "second", _NAMED + second)) == both
 
 
 def test_names_of_zips_are_those_that_sweeps_give() -> None:

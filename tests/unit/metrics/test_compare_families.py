@@ -42,19 +42,19 @@ def _on_other_seeds(random: Random) -> list[dict[int, float]]:
     ]
 
 
-def _recorded(random: Random) -> list[float]:
+def _shuffle_goodputs(random: Random) -> list[float]:
     """Goodputs of a real scenario in random order: two lossy paths, 2 s, MPTCP, the lab kernel, seeds 1 to 300."""
     values: list[float] = json.loads((Path(__file__).parent / "same_scenario.json").read_text())
     return random.sample(values, len(values))
 
 
 def _recorded_pairs(random: Random) -> list[dict[int, float]]:
-    left = iter(_recorded(random))
+    left = iter(_shuffle_goodputs(random))
     return [{seed: next(left) for seed in range(6)} for _ in range(12)]
 
 
 def _recorded_on_other_seeds(random: Random) -> list[dict[int, float]]:
-    left = iter(_recorded(random))
+    left = iter(_shuffle_goodputs(random))
     return [{seed: next(left) for seed in range(6 * number, 6 * number + 6)} for number in range(12)]
 
 

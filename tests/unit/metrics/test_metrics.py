@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.made_flow import PLACES, Made, seen
+from tests.unit.made_flow import PLACES, Made, algorithms_seen
 
 from mptcplab.errors import LabError
 from mptcplab.metrics import subflows
@@ -276,22 +276,25 @@ def test_opportunistic_counters() -> None:
     assert mptcp_counts([client, {"MPTcpExtNoDSSInWindow": 3}]).dropped_beyond_window == 3
 
 
-def _dropped(segments: int) -> dict[str, int]:
+def _dropped_counts(segments: int) -> dict[str, int]:
     return {"MPTcpExtMPCapableACKRX": 1, "MPTcpExtNoDSSInWindow": segments}
 
 
 def test_drops_beyond_the_window_are_a_warning(tmp_path: Path) -> None:
     """Each row says so once, with the range of its runs; a workload that asked for TCP has none."""
     both = 9_000, 9_000
-    runs = [Made(tmp_path / f"{seed}", both, counted=_dropped(drops), seed=seed) for seed, drops in ((1, 317), (2, 1))]
+    runs = [
+        Made(tmp_path / f"{seed}", both, counted=_dropped_counts(drops), seed=seed)
+        for seed, drops in ((1, 317), (2, 1))
+    ]
     (row,) = result_rows([run.write() for run in runs])
     (warning,) = row.warnings
     assert "of which these hosts dropped 1 to 317: a bug of mainline" in warning
     assert [counts["dropped_beyond_window"] for counts in row.to_json()["kernel_counts"]] == [317, 1]
     assert any("dropped 1 to 317" in note for note in result_table("t", [row]).notes)
     for name, run in {
-        "none": Made(tmp_path / "none", both, counted=_dropped(0)),
-        "tcp": Made(tmp_path / "tcp", (9_000,), mptcp=False, counted=_dropped(5)),
+        "none": Made(tmp_path / "none", both, counted=_dropped_counts(0)),
+        "tcp": Made(tmp_path / "tcp", (9_000,), mptcp=False, counted=_dropped_counts(5)),
     }.items():
         (measured,) = measure(run.write())
         assert measured.warnings == (), name
@@ -301,7 +304,7 @@ def test_rows_share_a_warning_with_the_range_of_all(tmp_path: Path) -> None:
     """A sweep with a kernel's bug would otherwise begin with a page of warnings, one for each number."""
     counts = {("a", 1): 14, ("a", 2): 15, ("b", 1): 2, ("b", 2): 2, ("c", 1): 0, ("c", 2): 0}
     runs = [
-        Made(tmp_path / f"{x}{seed}", (9_000, 9_000), counted=_dropped(drops), seed=seed, settings=[["x", x]])
+        Made(tmp_path / f"{x}{seed}", (9_000, 9_000), counted=_dropped_counts(drops), seed=seed, settings=[["x", x]])
         for (x, seed), drops in counts.items()
     ]
     rows = result_rows([run.write() for run in runs])
@@ -331,7 +334,7 @@ def test_names_and_addresses_are_no_numbers_of_warnings() -> None:
 
 
 def test_every_subflow_has_a_congestion_control(tmp_path: Path) -> None:
-    warnings = seen(("lia", "cubic"), "redundant")
+    warnings = algorithms_seen(("lia", "cubic"), "redundant")
     wanted = {"congestion_control": "lia", "scheduler": "redundant"}
     (measured,) = measure(Made(tmp_path / "r", (9_000, 9_000), algorithms=warnings, wanted=wanted).write())
     assert measured.sockets.congestion == ("cubic", "lia")
@@ -340,7 +343,7 @@ def test_every_subflow_has_a_congestion_control(tmp_path: Path) -> None:
 
 
 def test_another_scheduler_than_asked_for_is_told(tmp_path: Path) -> None:
-    warnings = seen(("cubic", "cubic"), "default")
+    warnings = algorithms_seen(("cubic", "cubic"), "default")
     (measured,) = measure(
         Made(tmp_path / "r", (9_000, 9_000), algorithms=warnings, wanted={"scheduler": "redundant"}).write()
     )
@@ -349,7 +352,7 @@ def test_another_scheduler_than_asked_for_is_told(tmp_path: Path) -> None:
 
 
 def test_a_kernel_that_does_not_tell_schedulers(tmp_path: Path) -> None:
-    warnings = seen(("cubic", "cubic"))
+    warnings = algorithms_seen(("cubic", "cubic"))
     (measured,) = measure(
         Made(tmp_path / "r", (9_000, 9_000), algorithms=warnings, wanted={"scheduler": "redundant"}).write()
     )
@@ -384,7 +387,7 @@ def test_samples_have_the_congestion_control_of_short_connections(tmp_path: Path
     ],
 )
 def test_uncoupled_subflows_are_a_warning(tmp_path: Path, count: int | None, warnings: tuple[str, ...]) -> None:
-    state = {**seen(("lia", "lia"), "default"), "uncoupled": count}
+    state = {**algorithms_seen(("lia", "lia"), "default"), "uncoupled": count}
     (measured,) = measure(Made(tmp_path / "r", (9_000, 9_000), algorithms=state).write())
     assert measured.warnings == warnings
 

@@ -25,7 +25,7 @@ transport.protocol = "mptcp"
 """
 
 
-def _recording(folder: Path, rows: str) -> Recording:
+def _make_recording(folder: Path, rows: str) -> Recording:
     (folder / "t.csv").write_text(f"time_s,rate_mbit_s\n{rows}")
     experiment = make_results(folder / "made", SCENARIO.format(trace=folder / "t.csv"))
     (run,) = (folder / "made" / "runs").iterdir()
@@ -46,7 +46,7 @@ def _recording(folder: Path, rows: str) -> Recording:
     ids=["the longest of two", "not longer than a usual timeout", "slow, but not a pause"],
 )
 def test_a_long_pause_has_a_warning(tmp_path: Path, rows: str, longest: str | None) -> None:
-    recording = _recording(tmp_path, rows)
+    recording = _make_recording(tmp_path, rows)
     (ends,) = ends_of(recording)
     warnings = list(pause_warnings(recording, ends, (), with_mptcp=True))
     if longest is None:
@@ -61,7 +61,7 @@ def test_a_long_pause_has_a_warning(tmp_path: Path, rows: str, longest: str | No
 
 
 def test_a_workload_follows_the_trace_of_its_paths_in_their_direction(tmp_path: Path) -> None:
-    recording = _recording(tmp_path, "0,10\n5,1\n8,10\n")
+    recording = _make_recording(tmp_path, "0,10\n5,1\n8,10\n")
     forward = any(side == "backward" for path in recording.manifest["paths"]["bulk"].values() for _, side in path)
     assert forward, "the data flows against the links"
     assert follows_trace(recording, "bulk")

@@ -74,7 +74,7 @@ def change(at_s: float, device: str, station: str | None, event: str, **more: in
     return {"at_ns": ZERO_NS + round(at_s * 1e9), "device": device, **peer, "event": event, **more}
 
 
-def recorded(folder: Path, lines: dict[str, list[Line]], radios: list[Line] = RADIOS) -> Recording:
+def make_recording(folder: Path, lines: dict[str, list[Line]], radios: list[Line] = RADIOS) -> Recording:
     (folder / "out").mkdir(parents=True)
     for node, of_node in lines.items():
         text = "".join(json.dumps(line) + "\n" for line in of_node)
@@ -87,7 +87,7 @@ def recorded(folder: Path, lines: dict[str, list[Line]], radios: list[Line] = RA
 @pytest.fixture
 def walk(tmp_path: Path) -> Recording:
     """A station that is with ap1, comes back to it, and then roams to ap2."""
-    return recorded(
+    return make_recording(
         tmp_path / "walk",
         {
             "walker": [
@@ -146,7 +146,7 @@ def test_rates_of_802_11n_have_their_index(tmp_path: Path) -> None:
         sample(1, "air0", STATION, -50, rx_kbps=6000, **high),
         sample(2, "air0", STATION, -50, rx_kbps=65000, rx_mcs=7, tx_kbps=58500, tx_mcs=6),
     ]
-    recording = recorded(tmp_path / "n", {"walker": [], "ap1": lines, "ap2": []})
+    recording = make_recording(tmp_path / "n", {"walker": [], "ap1": lines, "ap2": []})
     samples = radio_samples(recording)
     assert [(sample.tx_mcs, sample.tx_short_guard) for sample in samples] == [(None, None), (7, True), (6, False)]
     assert [(sample.rx_mcs, sample.rx_short_guard) for sample in samples] == [(None, None), (None, None), (7, False)]
@@ -174,18 +174,18 @@ def test_associations_count_after_time_zero_and_roams_are_changes(walk: Recordin
 
 def test_a_station_that_never_was_associated_is_a_warning(tmp_path: Path) -> None:
     nothing: dict[str, list[Line]] = {"walker": [], "ap1": [], "ap2": []}
-    (only,) = radio_links(recorded(tmp_path / "none", nothing))
+    (only,) = radio_links(make_recording(tmp_path / "none", nothing))
     assert (only.link, only.rssi_dbm, only.rx_bytes) == ("wifi", None, 0)
     assert list(radio_warnings([only])) == ["the radio of wifi was never associated"]
 
 
 def test_runs_without_radios_have_none(tmp_path: Path) -> None:
-    recording = recorded(tmp_path / "wired", {}, radios=[])
+    recording = make_recording(tmp_path / "wired", {}, radios=[])
     assert (radio_samples(recording), associations(recording), radio_links(recording)) == ((), (), [])
 
 
 def test_incomplete_lines_are_damage(tmp_path: Path) -> None:
-    recording = recorded(tmp_path / "torn", {"walker": [], "ap1": [], "ap2": []})
+    recording = make_recording(tmp_path / "torn", {"walker": [], "ap1": [], "ap2": []})
     (recording.folder / "out" / "radio.ap1.out").write_text('{"at_ns":100')
     with pytest.raises(LabError, match="what radios heard in"):
         radio_samples(recording)

@@ -120,7 +120,7 @@ def test_recovery_and_gap_keep_their_bounds(pieces: list[tuple[int, float]], par
     assert gap is None or 0 < gap <= curve.end_s
 
 
-def _recording(folder: Path, workload: str = "flow", **events: Any) -> Recording:
+def _make_recording(folder: Path, workload: str = "flow", **events: Any) -> Recording:
     """Two connections of 1000 B/s each, sampled every 500 ms for 10 s; no data from 4 to 6 s."""
     rows: list[samples.Row] = []
     for step in range(21):
@@ -146,7 +146,7 @@ def _recording(folder: Path, workload: str = "flow", **events: Any) -> Recording
 
 @pytest.mark.parametrize("kind", ["flow", "iperf3"])
 def test_delivery_of_a_recording(tmp_path: Path, kind: str) -> None:
-    recording = _recording(tmp_path, kind)
+    recording = _make_recording(tmp_path, kind)
     (ends,) = ends_of(recording)
     curve = read_delivery(recording, ends)
     assert curve is not None
@@ -161,7 +161,7 @@ def test_recoveries_of_a_recording(tmp_path: Path, kinds: tuple[str, str]) -> No
     """Both directions of a link are one failure, and a change of another link is none."""
     instants = [4 * _NS, 6 * _NS, 6 * _NS, 4 * _NS]
     links = ["link1", "link1", "link2", "link1"]
-    recording = _recording(tmp_path, instant_ns=instants, kind=[*kinds, "change", kinds[0]], link=links)
+    recording = _make_recording(tmp_path, instant_ns=instants, kind=[*kinds, "change", kinds[0]], link=links)
     (ends,) = ends_of(recording)
     failure, repair = workload_recoveries(recording, ends)
     assert failure.recovery_s is None

@@ -113,7 +113,7 @@ def test_a_percentage_of_nothing_is_not_known() -> None:
     assert replace(sockets, sent_bytes=5).retransmitted_percent == 0
 
 
-def _recording(folder: Path, kind: str = "flow", **outputs: list[dict[str, Any]]) -> Recording:
+def _make_recording(folder: Path, kind: str = "flow", **outputs: list[dict[str, Any]]) -> Recording:
     workload: dict[str, Any] = {
         "kind": kind,
         "from": "client",
@@ -139,7 +139,7 @@ def test_a_connection_that_fell_back_has_reinjected_nothing(tmp_path: Path) -> N
     ]
     samples.write(subflows, tmp_path / "subflows.parquet")
     samples.write([{**at, "conn": 0, "bytes_sent": 1000}, {**at, "conn": 1}], tmp_path / "connections.parquet")
-    recording = _recording(tmp_path)
+    recording = _make_recording(tmp_path)
     (ends,) = ends_of(recording)
     assert reinjected_bytes(recording, ends) == 60
     subflows[0]["bytes_retrans"] = None
@@ -158,7 +158,7 @@ def test_a_receiver_without_a_report_is_not_one_that_got_nothing(tmp_path: Path)
     sender = {"event": "end", "conn": 0, "t_ns": 10, "bytes": 0, "first_ns": 0, "messages": 50, "last_ns": 10}
     for folder, said in (("nothing", []), ("broken", [{"event": "start", "conn": 0, "t_ns": 0}])):
         (tmp_path / folder).mkdir()
-        recording = _recording(tmp_path / folder, "udp", client=[sender], server=said)
+        recording = _make_recording(tmp_path / folder, "udp", client=[sender], server=said)
         workload = workload_of(read_workload(recording, "bulk"))
         if said:
             with pytest.raises(LabError, match="no end"):
@@ -170,7 +170,7 @@ def test_a_receiver_without_a_report_is_not_one_that_got_nothing(tmp_path: Path)
 def test_data_that_took_no_time_has_no_goodput(tmp_path: Path) -> None:
     start = {"event": "start", "conn": 0, "t_ns": 100}
     end = {"event": "end", "conn": 0, "t_ns": 100, "connect_ns": 0, "bytes": 5, "last_ns": 100}
-    recording = _recording(tmp_path, client=[start, end], server=[end])
+    recording = _make_recording(tmp_path, client=[start, end], server=[end])
     with pytest.raises(LabError, match="goodput is undefined"):
         workload_of(read_workload(recording, "bulk")).read(recording, "bulk")
 

@@ -47,7 +47,7 @@ def test_one_subflow_is_only_what_was_seen() -> None:
     assert MptcpUse(1, 0, 0, unseen=12).text == "no"
 
 
-def _said(use: MptcpUse, shares: dict[str, float]) -> list[str]:
+def _list_warnings(use: MptcpUse, shares: dict[str, float]) -> list[str]:
     ends = Ends("files", "server", "client", None, None, None, (80,), is_bulk=True, has_control_connections=False)
     workload = RecordedWorkload("files", "http", "client", "server", ends, {})
     transports = {name: Transport(protocol="mptcp") for name in ("client", "server")}
@@ -62,10 +62,10 @@ def _said(use: MptcpUse, shares: dict[str, float]) -> list[str]:
 def test_a_row_claims_nothing_of_connections_that_were_not_seen() -> None:
     """One of 30 was sampled; the table said that the second line carried nothing."""
     shares = {"link1": 1.0, "link2": 0.0}
-    (only,) = _said(MptcpUse(1, 1, 0, subflows=2, carrying={1: 1}, unseen=29), shares)
+    (only,) = _list_warnings(MptcpUse(1, 1, 0, subflows=2, carrying={1: 1}, unseen=29), shares)
     assert "samples miss connections that the kernel accepted" in only
     assert "`interval` in [record]" in only
-    some = _said(MptcpUse(6, 6, 0, subflows=2, carrying={1: 2, 2: 4}, unseen=24), {"link1": 0.7, "link2": 0.3})
+    some = _list_warnings(MptcpUse(6, 6, 0, subflows=2, carrying={1: 2, 2: 4}, unseen=24), {"link1": 0.7, "link2": 0.3})
     assert some == ["MPTCP was in use, but only one subflow carried data in 2 of 6 connections that samples show"]
-    every = _said(MptcpUse(1, 1, 0, subflows=2, carrying={1: 1}), shares)
+    every = _list_warnings(MptcpUse(1, 1, 0, subflows=2, carrying={1: 1}), shares)
     assert len(every) == 2, "all were seen: it is said of both the connection and the path"

@@ -159,7 +159,7 @@ COUNTED = "calls 12\nbytes 3000\nbusy_ns 701000000\ninterval_ns 100000000\n" + "
 ENDS = Ends("bulk", "client", "server", None, None, None, (5001,), is_bulk=True, has_control_connections=False)
 
 
-def _recording(folder: Path, *, end_ns: int, cpu: bool = True) -> Recording:
+def _make_recording(folder: Path, *, end_ns: int, cpu: bool = True) -> Recording:
     programs = [
         {"name": "bulk.server", "role": "server", "start_ns": -(10**9), "end_ns": 10**9},
         {"name": "bulk.client", "role": "client", "start_ns": 0, "end_ns": end_ns},
@@ -182,14 +182,14 @@ def test_the_share_is_that_of_the_workloads_time(tmp_path: Path) -> None:
         "half of a full interval, half of a half full one"
     )
     assert use.share(0, 0) == 0
-    assert shares(_recording(tmp_path / "r", end_ns=500_000_000), ENDS) == {"server": 1}
+    assert shares(_make_recording(tmp_path / "r", end_ns=500_000_000), ENDS) == {"server": 1}
 
 
 def test_a_warning_names_the_cpu_that_was_busy(tmp_path: Path) -> None:
     limited, idle, none = (
-        list(cpu_warnings(_recording(tmp_path / name, end_ns=end_ns, cpu=cpu), ENDS))
+        list(cpu_warnings(_make_recording(tmp_path / name, end_ns=end_ns, cpu=cpu), ENDS))
         for name, end_ns, cpu in (("a", 550_000_000, True), ("b", 900_000_000, True), ("c", 550_000_000, False))
     )
     assert limited == ["the CPU of server was busy 95 % of the time: it may have been the limit"]
     assert idle == none == []
-    assert cpu_uses(_recording(tmp_path / "d", end_ns=1, cpu=False)) == {}
+    assert cpu_uses(_make_recording(tmp_path / "d", end_ns=1, cpu=False)) == {}

@@ -117,7 +117,7 @@ def test_a_machine_without_tcpdump(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     )
 
 
-def _left(folder: Path, stderr: str) -> Path:
+def _write_stderr(folder: Path, stderr: str) -> Path:
     (folder / "out").mkdir()
     (folder / "out" / "capture.client-access1.out").write_bytes(b"pcap")
     (folder / "out" / "capture.client-access1.err").write_text(stderr)
@@ -125,7 +125,7 @@ def _left(folder: Path, stderr: str) -> Path:
 
 
 def test_captures_become_files(tmp_path: Path) -> None:
-    collect(_left(tmp_path, SAID % (7, 9, 0)), ["capture.client-access1", "bulk.server"])
+    collect(_write_stderr(tmp_path, SAID % (7, 9, 0)), ["capture.client-access1", "bulk.server"])
     (path,) = Recording(tmp_path).captures.items()
     assert (path[0], path[1].read_bytes()) == ("client-access1", b"pcap")
     assert not (tmp_path / "out" / "capture.client-access1.out").exists()
@@ -141,5 +141,5 @@ def test_captures_become_files(tmp_path: Path) -> None:
 )
 def test_captures_with_holes_fail(tmp_path: Path, stderr: str, message: str) -> None:
     with pytest.raises(LabError) as error:
-        collect(_left(tmp_path, stderr), ["capture.client-access1"])
+        collect(_write_stderr(tmp_path, stderr), ["capture.client-access1"])
     assert error.value.message == message

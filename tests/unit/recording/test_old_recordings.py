@@ -63,16 +63,16 @@ def _manifests(folder: Path) -> list[Path]:
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def results_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("made") / "r"
     make_results(folder, keep=lambda run: run.seed == 1)
     return folder
 
 
 @pytest.fixture
-def old(made: Path, tmp_path: Path) -> Path:
+def old(results_folder: Path, tmp_path: Path) -> Path:
     """A results folder of an older format."""
-    folder = shutil.copytree(made, tmp_path / "r")
+    folder = shutil.copytree(results_folder, tmp_path / "r")
     for manifest in _manifests(folder):
         _relabel(manifest, FORMAT - 1)
     return folder
@@ -86,8 +86,10 @@ def _check(error: LabError) -> None:
 
 @pytest.mark.parametrize("number", FORMATS.values(), ids=FORMATS)
 @pytest.mark.parametrize("read", READERS.values(), ids=READERS)
-def test_readers_of_a_run(read: Callable[[Recording], Any], number: object, made: Path, tmp_path: Path) -> None:
-    place = shutil.copytree(_manifests(made)[0].parent, tmp_path / "run")
+def test_readers_of_a_run(
+    read: Callable[[Recording], Any], number: object, results_folder: Path, tmp_path: Path
+) -> None:
+    place = shutil.copytree(_manifests(results_folder)[0].parent, tmp_path / "run")
     _relabel(place / "manifest.json", number)
     with pytest.raises(LabError) as raised:
         read(Recording(place))
@@ -105,18 +107,20 @@ def test_readers_of_a_folder(read: Callable[[Path], Any], old: Path) -> None:
     assert not (old / "report.html").exists()
 
 
-def test_commands(old: Path, made: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_commands(
+    old: Path, results_folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     said = run(monkeypatch, capsys, "report", old)
     assert said.status == Exit.FAILED
     assert said.err.count("reads only format") == 1
     assert "Traceback" not in said.err
-    compared = run(monkeypatch, capsys, "compare", made, old)
+    compared = run(monkeypatch, capsys, "compare", results_folder, old)
     assert compared.status == Exit.DONE, "results.json has the values, and no recording is read"
 
 
-def test_one_among_others_is_named(old: Path, made: Path) -> None:
+def test_one_among_others_is_named(old: Path, results_folder: Path) -> None:
     """The page is about the others, and says so."""
-    for before, after in zip(_manifests(made)[1:], _manifests(old)[1:], strict=True):
+    for before, after in zip(_manifests(results_folder)[1:], _manifests(old)[1:], strict=True):
         shutil.copy(before, after)
     (damaged,) = open_results(old).damaged
     assert "reads only format" in damaged

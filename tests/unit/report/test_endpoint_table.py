@@ -47,14 +47,14 @@ def test_points_without_mptcp_have_no_row() -> None:
 def test_the_point_that_differs_has_a_row_of_its_own() -> None:
     """Each row names every combination of its values, and no other point."""
 
-    def seen(point: Point, seed: int) -> tuple[str, ...]:
+    def asked_options(point: Point, seed: int) -> tuple[str, ...]:
         return () if point == ("other", "40 ms") and seed == 2 else ASKED
 
-    table = _table(product(("mptcp", "other"), DELAYS), seen)
+    table = _table(product(("mptcp", "other"), DELAYS), asked_options)
     assert [(*row[:2], row[-1]) for row in table.rows] == [("all", "all", "1 to 2"), ("other", "40 ms", "1")]
     marked = [(line, place) for line, row in enumerate(table.rows) for place, cell in enumerate(row) if cell.emphasis]
     assert marked == [(1, 4)], "an endpoint is missing there"
-    table = _table(product(("mptcp", "other"), DELAYS), lambda point, _: seen(point, 2))
+    table = _table(product(("mptcp", "other"), DELAYS), lambda point, _: asked_options(point, 2))
     assert [row[:2] for row in table.rows] == [("all", "all but 40 ms"), ("mptcp", "40 ms"), ("other", "40 ms")]
 
 

@@ -37,7 +37,7 @@ from mptcplab.workload.recorded import RecordedWorkload
 ROOT = Path(__file__).resolve().parents[3]
 
 
-def _only(folder: Path) -> ExperimentSection:
+def _only_section(folder: Path) -> ExperimentSection:
     (section,) = build_report(folder).experiments
     return section
 
@@ -197,7 +197,7 @@ def test_warnings_come_with_rows_and_commands(tmp_path: Path) -> None:
     events.write_text(json.dumps({"kernel": {"MPTcpExtMPCapableFallbackACK": 1}}))
     (folder / "runs" / "broken").mkdir()
     (folder / "runs" / "broken" / "manifest.json").write_text("{}")
-    warnings = {notice.text: notice for notice in _only(folder).notices if notice.level == "warning"}
+    warnings = {notice.text: notice for notice in _only_section(folder).notices if notice.level == "warning"}
     missing = next(notice for text, notice in warnings.items() if "1 run is missing" in text)
     assert missing.where == ("protocol mptcp, link2.delay 30 ms, seed 2",)
     assert missing.command.endswith(
@@ -217,7 +217,7 @@ def test_failed_runs(tmp_path: Path) -> None:
         "error": "bulk.client on client ended with status 1",
     }
     (folder / "results.json").write_text(json.dumps(document | {"failed": [failed]}))
-    (warning,) = [notice for notice in _only(folder).notices if notice.level == "warning"]
+    (warning,) = [notice for notice in _only_section(folder).notices if notice.level == "warning"]
     assert warning.text.startswith("1 run failed")
     assert warning.where == ("protocol mptcp, seed 9: bulk.client on client ended with status 1",)
     assert warning.command.endswith("--seed 9 --repeats 1 --set transport.protocol=mptcp")
@@ -230,7 +230,7 @@ def test_the_whole_command_counts_failed_runs(tmp_path: Path) -> None:
     settings = {"transport.protocol": "mptcp", "links.link2.delay": "30 ms"}
     lost = [{"settings": settings, "seed": 3, "error": "it ended"}]
     (folder / "results.json").write_text(json.dumps(document | {"failed": lost}))
-    assert _only(folder).repeat.commands[0].line.endswith("/r --seed 1 --repeats 3")
+    assert _only_section(folder).repeat.commands[0].line.endswith("/r --seed 1 --repeats 3")
 
 
 def test_points_with_different_numbers_of_runs(tmp_path: Path) -> None:
@@ -239,7 +239,7 @@ def test_points_with_different_numbers_of_runs(tmp_path: Path) -> None:
     make_results(folder, keep=lambda run: run.seed < 3 or run.point.settings["transport.protocol"] == "tcp")
     document = json.loads((folder / "results.json").read_text())
     (folder / "results.json").write_text(json.dumps(document | {"failed": []}))
-    section = _only(folder)
+    section = _only_section(folder)
     assert [notice.text for notice in section.notices if notice.level == "warning"] == []
     assert section.repeat.commands[0].line.endswith("/r --seed 1")
 
@@ -266,7 +266,7 @@ def test_the_resolved_scenario_is_a_file_that_runs(tmp_path: Path) -> None:
     )
     make_results(tmp_path / "r", text)
     results = open_results(tmp_path / "r")
-    ((_, written),) = _only(tmp_path / "r").repeat.files
+    ((_, written),) = _only_section(tmp_path / "r").repeat.files
     file = tmp_path / "again.toml"
     file.write_text(written)
     again = load(file)
@@ -279,7 +279,7 @@ def test_the_resolved_scenario_is_a_file_that_runs(tmp_path: Path) -> None:
 
 def test_one_run_per_point_the_median(tmp_path: Path) -> None:
     make_results(tmp_path / "r")
-    data = drawing_of(_only(tmp_path / "r"), "timeline").data
+    data = drawing_of(_only_section(tmp_path / "r"), "timeline").data
     assert [point["at"] for point in data["points"]] == [[i, j] for i in range(2) for j in range(3)]
     # Goodput grows with the seed: of 1, 2 and 3 the second is the median.
     assert {point["seed"] for point in data["points"]} == {2}
@@ -318,7 +318,7 @@ def test_stretches_cover_everything(instants: list[int], most: int) -> None:
 
 def test_queues_are_drawn_when_they_were_recorded(tmp_path: Path) -> None:
     make_results(tmp_path / "r")
-    assert "queue" not in drawing_of(_only(tmp_path / "r"), "timeline").panels
+    assert "queue" not in drawing_of(_only_section(tmp_path / "r"), "timeline").panels
     for place in (tmp_path / "r" / "runs").iterdir():
         pl.DataFrame(
             {
@@ -330,7 +330,7 @@ def test_queues_are_drawn_when_they_were_recorded(tmp_path: Path) -> None:
                 "drops": [0, 0, 4],
             }
         ).write_parquet(place / "queues.parquet")
-    drawing = drawing_of(_only(tmp_path / "r"), "timeline")
+    drawing = drawing_of(_only_section(tmp_path / "r"), "timeline")
     assert drawing.panels[-1] == "queue"
     (queue,) = drawing.data["points"][0]["workloads"][0]["panels"]["queue"]["curves"]
     assert (queue["name"], queue["t"], queue["v"]) == ("link1 forward", (0.1, 0.2), (3, 150))

@@ -28,7 +28,7 @@ workloads.bulk = {{ kind = "flow", from = "client", to = "server", duration = "1
 
 
 @pytest.fixture(autouse=True)
-def _renamed(monkeypatch: pytest.MonkeyPatch) -> None:
+def _rename_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(deprecated, "RENAMED", (SPEED,))
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.written import PATHS, WORKLOAD, Write, one, settings_of
+from tests.unit.written import PATHS, WORKLOAD, Write, first_scenario, settings_of
 
 from mptcplab.errors import Mistake
 from mptcplab.node.transport import Endpoint
@@ -102,7 +102,7 @@ def test_wildcard_without_a_match_names_the_members(write: Write) -> None:
 
 def test_sweep_replaces_the_value_in_the_file(write: Write) -> None:
     text = PATHS + WORKLOAD + '[links.link1]\ndelay = "9 ms"\n[sweep]\n"links.link1.delay" = ["1 ms"]\n'
-    assert one(load(write(text))).links["link1"].forward.delay == Duration(10**6)
+    assert first_scenario(load(write(text))).links["link1"].forward.delay == Duration(10**6)
 
 
 def test_a_replaced_value_may_fit_only_what_else_is_replaced(write: Write) -> None:
@@ -150,7 +150,7 @@ def test_sweep_of_lists_and_tables(write: Write) -> None:
 def test_setting_overrides_the_file(write: Write) -> None:
     file = write(PATHS + WORKLOAD + '[links.link1]\nrate = "1 Mbit/s"\n')
     overrides = ["links.link1.rate=3 Mbit/s", "title=Other", "workloads.bulk.connections = 5", "topology.paths=3"]
-    scenario = one(load(file, overrides=[*overrides, "workloads.bulk.checksum=true", "kernel=7.3"]))
+    scenario = first_scenario(load(file, overrides=[*overrides, "workloads.bulk.checksum=true", "kernel=7.3"]))
     assert scenario.links["link1"].forward.rate == Rate(3 * 10**6)
     assert (scenario.title, scenario.kernel, len(scenario.node_tables["routers"])) == ("Other", "7.3", 3)
     bulk = scenario.workloads["bulk"]
@@ -162,7 +162,7 @@ def test_values_of_settings_are_toml_if_they_look_like_it(write: Write) -> None:
     file = write(PATHS + WORKLOAD)
     rmem = 'transport.tcp_rmem=["4 KiB", "128 KiB", "6 MiB"]'
     endpoints = 'hosts.client.transport.endpoints=[{ link = "access2", flags = ["backup"] }]'
-    scenario = one(load(file, overrides=[rmem, endpoints, 'kernel="7"']))
+    scenario = first_scenario(load(file, overrides=[rmem, endpoints, 'kernel="7"']))
     assert scenario.transports["server"].tcp_rmem == (Size(4096), Size(131072), Size(6 << 20))
     assert scenario.transports["client"].endpoints == (Endpoint(link="access2", flags=("backup",)),)
     assert scenario.kernel == "7"
@@ -173,13 +173,13 @@ def test_a_decimal_is_a_number_but_for_the_version_of_a_kernel(write: Write) -> 
     with pytest.raises(ScenarioError) as raised:
         load(file, overrides=["links.link1.rate=10.5"])
     assert raised.value.kind is Mistake.QUANTITY
-    assert one(load(file, overrides=["kernel=6.12"])).kernel == "6.12"
+    assert first_scenario(load(file, overrides=["kernel=6.12"])).kernel == "6.12"
     steered = load(STUDIES / "asakura2019" / "steered-8.toml", overrides=["steering.threshold=1.07"])
     assert [point.scenario.steering.threshold for point in steered.points if point.scenario.steering] == [1.07]
 
 
 def test_later_settings_take_precedence(write: Write) -> None:
-    assert one(load(write(PATHS + WORKLOAD), overrides=["title=a", "title=b=c"])).title == "b=c"
+    assert first_scenario(load(write(PATHS + WORKLOAD), overrides=["title=a", "title=b=c"])).title == "b=c"
 
 
 @pytest.mark.parametrize("key", ["links.link1.rate", "links.*.rate", "links.link?.rate", "links.link1"])

@@ -51,7 +51,7 @@ class Runs:
         """Runs that are allocated."""
         return c_int.in_dll(self._library, "live_runs").value
 
-    def lost(
+    def repeatable_segments(
         self, given: Sequence[tuple[int, int]], lost: set[int], *, room: int, mss: int, at: int
     ) -> tuple[int, int]:
         """Return the segments that subflow 0 may repeat from the byte ``at`` on, and the first byte of these.
@@ -146,7 +146,7 @@ def test_what_only_subflows_after_a_timeout_carry_may_be_repeated(
 ) -> None:
     """The first byte from ``at`` on that none but these carry, and as many segments as follow and have room."""
     carriers = [subflow for subflow, count in given for _ in range(count)]
-    segments, first = runs.lost(given, lost, room=room, mss=mss, at=at)
+    segments, first = runs.repeatable_segments(given, lost, room=room, mss=mss, at=at)
     expected = next((byte for byte in range(at, len(carriers)) if carriers[byte] in lost), None)
     if expected is None or not room:
         assert segments == 0

@@ -203,12 +203,12 @@ BEDS = MIN_BEDS_FOR_CAUSES
 
 def over_beds(row: str, agreeing: int, *moved_by: str, beds: int = BEDS) -> dict[tuple[str, str], CloudValue]:
     """Return a value of table 2 that agrees in some of many test beds."""
-    published = selected("2").table.published[row]["mptcp"].mean
+    published = select_table("2").table.published[row]["mptcp"].mean
     measured = (published,) * agreeing + (1.5 * published,) * (beds - agreeing)
     return {(row, "mptcp"): CloudValue("2", row, "mptcp", published, 10, measured, moved_by=moved_by)}
 
 
-def selected(number: str) -> SelectedTable:
+def select_table(number: str) -> SelectedTable:
     study = Study.model_validate(tomllib.loads(STUDY))
     return SelectedTable(study, Path("made"), number, study.tables[number])
 
@@ -225,6 +225,6 @@ def measure(number: str) -> dict[tuple[str, str], Value]:
 OVER_BEDS = over_beds("5 %", BEDS // 2, "queue", "buffer") | over_beds("6 %", BEDS)
 
 
-def judged(number: str, *, with_evidence: bool = True) -> JudgedTable:
+def judge_table(number: str, *, with_evidence: bool = True) -> JudgedTable:
     sources = {"made/e": TableSource(measure("e"))} if with_evidence else {}
-    return judge(selected(number), measure(number), (), sources, over_beds=OVER_BEDS if number == "2" else {})
+    return judge(select_table(number), measure(number), (), sources, over_beds=OVER_BEDS if number == "2" else {})

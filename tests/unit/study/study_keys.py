@@ -53,7 +53,7 @@ class SetKey:
     written: str
 
 
-def unnamed(tables: Sequence[SelectedTable], parameters: Sequence[Parameter]) -> list[str]:
+def find_unnamed(tables: Sequence[SelectedTable], parameters: Sequence[Parameter]) -> list[str]:
     """``TABLE: KEY`` for what a scenario of ``tables`` sets, and none of ``parameters`` is about."""
     lacking = {(number, key.written) for (number, key), about in namers(tables, parameters).items() if not about}
     return [f"{number}: {written}" for number, written in sorted(lacking)]
@@ -79,7 +79,7 @@ def namers(
             for pattern, its in patterns
             if not is_of_source or pattern.is_about(selected.number, is_of_source=is_of_source)
         ]
-        for key in (*keys_of(selected.scenario), *(always(selected.scenario) if is_of_source else ())):
+        for key in (*keys_of(selected.scenario), *(constant_keys(selected.scenario) if is_of_source else ())):
             if allowance(key.key) is None:
                 patterns_of[selected.number, key] = [parameter for parameter, its in about if _is_among(key.key, its)]
     return patterns_of
@@ -91,7 +91,7 @@ def _is_among(key: Key, patterns: Iterable[Key]) -> bool:
 
 
 @cache
-def always(file: Path) -> tuple[SetKey, ...]:
+def constant_keys(file: Path) -> tuple[SetKey, ...]:
     """Every key of :data:`ALWAYS`, as a resolved scenario has it."""
     names = _names(_copied_once(read(file).tables))
     return tuple(SetKey(key, text) for text in ALWAYS for key in _resolve(tuple(text.split(".")), names))

@@ -67,7 +67,7 @@ def _values(tcp: float, mptcp: float) -> dict[tuple[str, str], Value]:
 
 
 @pytest.fixture
-def judged() -> list[JudgedTable]:
+def judged_tables() -> list[JudgedTable]:
     study, folder = _study(), select("subramani2018")[0].folder.parent / "made"
     first, second = (SelectedTable(study, folder, number, study.tables[number]) for number in ("1", "beside"))
     others = {"made/1": TableSource(_values(7.0, 12.0))}
@@ -90,8 +90,8 @@ def test_claims_are_judged_again_with_reasons_of_their_own() -> None:
     ]
 
 
-def test_both_measured_values_are_in_one_line(judged: list[JudgedTable]) -> None:
-    table = study_table(judged[1])
+def test_both_measured_values_are_in_one_line(judged_tables: list[JudgedTable]) -> None:
+    table = study_table(judged_tables[1])
     row = dict(zip(table.headings, table.rows[1], strict=True))
     shown = [row[head] for head in ("published", "measured", "in Table 1", "verdict")]
     assert shown == ["14.00", "13.90 ± 0.01", "12.00 ± 0.01", "agrees"]
@@ -106,8 +106,8 @@ def test_a_value_that_is_not_in_the_folder_is_the_shipped_one() -> None:
     assert row["in Table 4.1"] == f"{shipped.mean:.1f} ± {shipped.half_width:.2f} (shipped)"
 
 
-def test_verdicts_of_both_test_beds_are_counted_apart(judged: list[JudgedTable]) -> None:
-    lines = [line_of(table, quick=False) for table in judged]
+def test_verdicts_of_both_test_beds_are_counted_apart(judged_tables: list[JudgedTable]) -> None:
+    lines = [line_of(table, quick=False) for table in judged_tables]
     assert total(lines).values == {"agrees": 1, "differs, supposed": 1}
     assert total(lines, beside=True).values == {"agrees": 2}
     board = scoreboard_document(lines)
@@ -117,8 +117,8 @@ def test_verdicts_of_both_test_beds_are_counted_apart(judged: list[JudgedTable])
     assert names == ["made/1", "made/beside", "made: all", "made: beside"]
 
 
-def test_a_published_value_is_one_point_of_the_figure(judged: list[JudgedTable]) -> None:
-    assert [len(points_of(table)) for table in judged] == [2, 0]
+def test_a_published_value_is_one_point_of_the_figure(judged_tables: list[JudgedTable]) -> None:
+    assert [len(points_of(table)) for table in judged_tables] == [2, 0]
 
 
 def test_the_first_table_is_measured_before() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from pydantic import ValidationError
-from tests.unit.made_studies import Labs, ended, scoreboard
+from tests.unit.made_studies import Labs, run_to_end, scoreboard
 from tests.unit.study.made_classes import STUDY, measure
 
 from mptcplab.errors import Exit
@@ -38,7 +38,7 @@ def _judge(text: str, number: str, values: TableValues | None = None) -> JudgedT
     return judge(selected, values or measure(number), (), {"made/e": TableSource(measure("e"))})
 
 
-def _declared() -> JudgedTable:
+def _judge_declared() -> JudgedTable:
     claim = f'{_CLAIM}because = {{ open = "Nothing was tried for a claim." }}\n'
     return _judge(_OPEN.replace(_CLAIM, claim, 1), "1")
 
@@ -48,7 +48,7 @@ def _cell(judged: JudgedTable) -> JudgedCell:
 
 
 def test_it_counts_as_unexplained_and_fails_nothing() -> None:
-    bare, declared = _judge(STUDY, "1"), _declared()
+    bare, declared = _judge(STUDY, "1"), _judge_declared()
     for judged, undeclared in ((bare, True), (declared, False)):
         cell, claim = _cell(judged), judged.claims[4]
         assert (cell.verdict, cell.counted_as, claim.counted_as) == ("unexplained",) * 3
@@ -59,7 +59,7 @@ def test_it_counts_as_unexplained_and_fails_nothing() -> None:
 
 
 def test_what_was_tried_stands_beside_it() -> None:
-    judged = _declared()
+    judged = _judge_declared()
     tried = "Another queue moves nothing (Table e: 92.0 ± 2.5 Mbit/s)."
     marks = reasons_of(judged)
     because = _cell(judged).because
@@ -121,7 +121,7 @@ def test_the_exit_status(labs: Labs, studies: Path, tmp_path: Path, because: str
         old = 'because = [{ columns = ["mptcp"], rows = ["8 Mbit/s"], reason = "r" }]'
         assert old in file.read_text()
         file.write_text(file.read_text().replace(old, because))
-    said = ended(tmp_path / "r", "--all", status=status).stdout
+    said = run_to_end(tmp_path / "r", "--all", status=status).stdout
     assert scoreboard(tmp_path / "r")["made/1"]["values"][counted] == 1
     assert ("[1] Unexplained: t" in said) == ("open" in because)
 

@@ -270,7 +270,7 @@ def test_the_short_form_measures_what_is_quoted(selected: SelectedTable) -> None
 
 
 @pytest.fixture
-def measured(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def measured_tables(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """No lab: every table has 14 and 7 Mbit/s in its first row. The tables, as they were measured."""
     names: list[str] = []
 
@@ -292,11 +292,11 @@ def _run(out: Path, *arguments: str) -> str:
 QUOTING = "It is {2.5: mptcp / tcp @ 8 Mbit/s}, and {2.5: mptcp @ 16 Mbit/s} further on."
 
 
-def test_one_invocation_fills_all(studies: Path, tmp_path: Path, measured: list[str]) -> None:
+def test_one_invocation_fills_all(studies: Path, tmp_path: Path, measured_tables: list[str]) -> None:
     """Evidence is measured first, and stands where the file has it."""
     _make(studies, QUOTING)
     document: dict[str, Any] = json.loads(_run(tmp_path, "made", "--json"))
-    assert measured == ["2.5", "1", "more"]
+    assert measured_tables == ["2.5", "1", "more"]
     assert [table["table"] for table in document["tables"]] == ["1", "2.5", "more"]
     assert (
         document["tables"][0]["note"] == "It is 2.00, and (not measured here: mptcplab reproduce made/2.5) further on."
@@ -304,11 +304,11 @@ def test_one_invocation_fills_all(studies: Path, tmp_path: Path, measured: list[
     assert "- It is 2.00, and" in (tmp_path / "made" / "table-1.md").read_text()
 
 
-def test_one_table_quotes_what_is_in_the_folder(studies: Path, tmp_path: Path, measured: list[str]) -> None:
+def test_one_table_quotes_what_is_in_the_folder(studies: Path, tmp_path: Path, measured_tables: list[str]) -> None:
     _make(studies, QUOTING)
     assert "It is (not measured here: mptcplab reproduce made/2.5)" in " ".join(_run(tmp_path, "made/1").split())
     _run(tmp_path, "made/2.5", "--quick", "--set", "workloads.bulk.duration=9 s")
     said = " ".join(_run(tmp_path, "made/1").split())
     assert "It is 2.00, and" in said
     assert "Quoted from this folder: table 2.5, n = 1; changed: workloads.bulk.duration=9 s." in said
-    assert measured == ["1", "2.5", "1"]
+    assert measured_tables == ["1", "2.5", "1"]

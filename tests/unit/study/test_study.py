@@ -94,10 +94,10 @@ def test_every_claim_is_about_cells(selected: SelectedTable) -> None:
             name, _, row = column.partition("@")
             assert name in selected.table.columns, column
             assert not row or row in selected.table.all_rows, column
-        assert _asked(selected, claim) <= _measure(selected), claim.text
+        assert _needed_cells(selected, claim) <= _measure(selected), claim.text
 
 
-def _asked(selected: SelectedTable, claim: Claim) -> set[tuple[str, str]]:
+def _needed_cells(selected: SelectedTable, claim: Claim) -> set[tuple[str, str]]:
     """The cells, other than ratios, that a claim needs in the full form."""
     asked = set()
     for of in (claim.of, *claim.to):

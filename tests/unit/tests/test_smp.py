@@ -40,15 +40,15 @@ def _words(events: list[tuple[float, Event]]) -> Counter[str]:
     return Counter(text for _, event in events for _, text in event.writes)
 
 
-def _registered(structure: str) -> set[str]:
+def _list_registered(structure: str) -> set[str]:
     """The names in the definitions of `structure` in our sources."""
     text = "".join(file.read_text() for file in sorted((SOURCES / "net/mptcp").glob("*.c")))
     return set(re.findall(rf"struct {structure} \w+[^=]*= {{[^}}]*\.name\s*= \"(\w+)\"", text))
 
 
 def test_every_algorithm_of_the_kernel_is_chosen_from() -> None:
-    assert set(COUPLED) == _registered("tcp_congestion_ops")
-    assert set(OUR_SCHEDULERS) == _registered("mptcp_sched_ops")
+    assert set(COUPLED) == _list_registered("tcp_congestion_ops")
+    assert set(OUR_SCHEDULERS) == _list_registered("mptcp_sched_ops")
 
 
 def test_every_setting_of_the_coupled_congestion_controls_is_changed() -> None:
@@ -149,7 +149,7 @@ def test_machine_has_its_cpus_in_threads_and_shares_nothing(tmp_path: Path) -> N
     assert " /tools 3 90 " in command[command.index("-append") + 1]
 
 
-def _unpacked(data: bytes) -> dict[str, tuple[int, bytes]]:
+def _unpack(data: bytes) -> dict[str, tuple[int, bytes]]:
     """Mode and content of every entry of a cpio archive, as the kernel reads it."""
     files: dict[str, tuple[int, bytes]] = {}
     at = 0
@@ -170,7 +170,7 @@ def test_archive_has_files_and_their_folders_first(tmp_path: Path) -> None:
     program.write_bytes(b"#!\n")
     program.chmod(0o755)
     text.write_bytes(b"12345")
-    entries = _unpacked(archive([str(program), str(text)]))
+    entries = _unpack(archive([str(program), str(text)]))
     assert entries[str(program).lstrip("/")] == (0o100755, b"#!\n")
     assert entries[str(text).lstrip("/")] == (0o100644, b"12345")
     seen: set[str] = set()

@@ -51,7 +51,7 @@ def _find(**scenarios: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _of(digest: str = "f", ran: str = "x") -> dict[str, Present]:
+def _present(digest: str = "f", ran: str = "x") -> dict[str, Present]:
     return {"made": _Now(digest, ran), "other": _Now(digest, ran)}
 
 
@@ -66,7 +66,7 @@ def test_a_machine_adds_to_what_others_measured() -> None:
     before = _find(made={_OLD: _entry(_OLD), _STOCK: _entry(_STOCK, kernels=("old", "s"))})
     before["kernels"] |= {_OLD: {"name": "6.12", "digest": "s"}}
     fresh = _find(made={_STOCK: _entry(_STOCK)}, other={_STOCK: _entry(_STOCK)})
-    merged = with_earlier(fresh, before, _of())
+    merged = with_earlier(fresh, before, _present())
     assert list(merged["scenarios"]) == ["made", "other"]
     assert merged["scenarios"]["made"]["sides"] == {_STOCK: _entry(_STOCK), _OLD: _entry(_OLD)}
     assert set(merged["kernels"]) == {_LAB, _OLD}
@@ -76,7 +76,7 @@ def test_a_machine_adds_to_what_others_measured() -> None:
 def test_what_would_run_otherwise_now_is_dropped(digest: str, ran: str) -> None:
     before = _find(made={_OLD: _entry(_OLD)})
     before["spread"] = {"made": {"ran": f"x on {_LAB}", "rows": [1]}}
-    merged = with_earlier(_find(), before, _of(digest, ran))
+    merged = with_earlier(_find(), before, _present(digest, ran))
     assert merged["scenarios"] == {}
     assert bool(merged["spread"]) == (ran == "x"), "the spread follows from what ran alone"
 
@@ -84,12 +84,12 @@ def test_what_would_run_otherwise_now_is_dropped(digest: str, ran: str) -> None:
 def test_what_would_be_compared_with_another_side_now_is_dropped() -> None:
     """Both sides may run the same as before: the kernel is not a part of what runs."""
     entry = _entry(_OLD)
-    assert _of()["made"].has(entry, _OLD)
-    assert not _of()["made"].has(entry | {"against": _LAB}, _OLD)
+    assert _present()["made"].has(entry, _OLD)
+    assert not _present()["made"].has(entry | {"against": _LAB}, _OLD)
 
 
 def test_a_scenario_that_is_no_more_is_dropped() -> None:
-    assert with_earlier(_find(), _find(gone={_OLD: _entry(_OLD)}), _of())["scenarios"] == {}
+    assert with_earlier(_find(), _find(gone={_OLD: _entry(_OLD)}), _present())["scenarios"] == {}
 
 
 @pytest.mark.parametrize(("new", "expected"), [(1, "old"), (2, "new"), (3, "new")])
@@ -110,8 +110,8 @@ def test_the_build_that_most_ran_on_stands_for_a_side(new: int, expected: str) -
 
 def test_captures_are_kept_until_there_are_new_ones() -> None:
     before = _find() | {"wire": {"a": [1]}}
-    assert with_earlier(_find() | {"wire": {}}, before, _of())["wire"] == {"a": [1]}
-    assert with_earlier(_find() | {"wire": {"a": [2]}}, before, _of())["wire"] == {"a": [2]}
+    assert with_earlier(_find() | {"wire": {}}, before, _present())["wire"] == {"a": [1]}
+    assert with_earlier(_find() | {"wire": {"a": [2]}}, before, _present())["wire"] == {"a": [2]}
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ def _rows(options: argparse.Namespace) -> Iterator[_Row]:
     yield from map(_Row, range(1, options.seeds + 1))
 
 
-def _failing(options: argparse.Namespace) -> Iterator[_Row]:
+def _fail(options: argparse.Namespace) -> Iterator[_Row]:
     yield _Row(1)
     raise LabError(f"no kernel for {options.out}", hint="build it")
 
@@ -43,7 +43,7 @@ def test_a_run_that_fails_writes_nothing(
     file = tmp_path / "rows.json"
     monkeypatch.setattr(sys, "argv", ["made", "--write", str(file)])
     with pytest.raises(SystemExit) as ended:
-        measure("validation.fidelity.made", "made", _failing)
+        measure("validation.fidelity.made", "made", _fail)
     err = capsys.readouterr().err
     assert ended.value.code == LabError("", hint="").status
     assert err.splitlines()[1:] == [

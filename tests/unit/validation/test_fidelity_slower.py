@@ -180,10 +180,10 @@ def test_far_slower_networks_stay_below_the_timer_of_syns(tmp_path: Path) -> Non
     """Beyond it a connection begins otherwise, and MPTCP may fall back; four times slower is what all rows have."""
     farther = Slowdown(MOST_TIMES)
     with pytest.raises(ValueError, match=r"64 times slower, a delay of 0.64 s would exceed the timer of SYNs"):
-        farther.of(_make(tmp_path, _FLOW))
+        farther.apply(_make(tmp_path, _FLOW))
     text = _HEAD.replace('"10 ms"', '"5 ms"')
     (tmp_path / "near.toml").write_text(text + _FLOW.replace("60 s", "10 s"))
-    changed = farther.of(load(tmp_path / "near.toml").points[-1].scenario)
+    changed = farther.apply(load(tmp_path / "near.toml").points[-1].scenario)
     assert _texts(changed.links["link1"].forward, "rate", "delay") == ["156250 bit/s", "320 ms"]
 
 

@@ -7,7 +7,7 @@ import json
 from dataclasses import asdict
 from pathlib import Path
 
-from validation.shares import Row, joined, read, table
+from validation.shares import Row, join_rows, read, table
 
 
 def _row(control: str, seed: int, mptcp: float, engine: str = "stock:7.2") -> Row:
@@ -17,7 +17,7 @@ def _row(control: str, seed: int, mptcp: float, engine: str = "stock:7.2") -> Ro
 def test_new_rows_replace_only_those_of_the_same_runs() -> None:
     old = [_row("reno", 1, 8.0), _row("lia", 1, 4.0), _row("lia", 2, 4.0)]
     new = [_row("lia", 1, 5.0), _row("lia", 1, 6.0, engine="virtual")]
-    pairs = joined(old, new)
+    pairs = join_rows(old, new)
     assert sorted(row.mptcp_mbps for row in pairs) == [4.0, 5.0, 6.0, 8.0]
 
 

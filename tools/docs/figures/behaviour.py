@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tools.docs.beyond_window import dropped
+from tools.docs.beyond_window import count_dropped
 from tools.docs.figures import expected
 from tools.docs.making.pages import table_of as markdown
 
@@ -88,7 +88,7 @@ def four_subflows(folder: Path) -> str:
         return f"`{setting(run, 'hosts.client.transport.scheduler')}`{fix}"
 
     def cell(runs: Sequence[Run]) -> str:
-        drops = sum(dropped(folder / "runs" / setting(run, "run")) > 0 for run in runs)
+        drops = sum(count_dropped(folder / "runs" / setting(run, "run")) > 0 for run in runs)
         return f"{interval_text(_in_terms_of_tcp(runs))}; {drops}"
 
     return _beside_tcp_flows(folder, sender, cell)
@@ -192,7 +192,7 @@ def _users(run: Run) -> str:
     return f"{int(setting(run, 'workloads.mptcp.connections')) // 5}"
 
 
-def _left(run: Run) -> float:
+def _tcp_share(run: Run) -> float:
     return goodput(run, "tcp") / (10 * PAYLOAD)
 
 
@@ -222,7 +222,7 @@ SUBJECTS = (
         "olia-scenario-a",
         "users of MPTCP / users of TCP",
         _users,
-        _left,
+        _tcp_share,
         expected.scenario_a,
     ),
     Subject(
@@ -236,7 +236,7 @@ SUBJECTS = (
         "olia-scenario-c",
         "users of MPTCP / users of TCP",
         _users,
-        _left,
+        _tcp_share,
         expected.scenario_c,
     ),
 )

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
-from tools.docs.beyond_window import dropped
+from tools.docs.beyond_window import count_dropped
 from tools.docs.figures.dynamics import path_base_s, path_rates, path_waiting, path_windows
 from tools.docs.figures.window import KERNEL
 
@@ -57,8 +57,8 @@ def moves(recording: Recording) -> dict[str, float]:
     rates = path_rates(recording, "multipath")
     before, shared = (rates.mean(PATH2, *stretch) for stretch in (BEFORE, SHARED))
     tcp = path_rates(recording, "tcp").mean("access3>exit2", *SHARED)
-    away = rates.until(PATH2, JOIN_S, shared + 0.1 * (before - shared), falling=True)
-    back = rates.until(PATH2, LEAVE_S, 0.9 * before)
+    away = rates.time_until(PATH2, JOIN_S, shared + 0.1 * (before - shared), falling=True)
+    back = rates.time_until(PATH2, LEAVE_S, 0.9 * before)
     if away is None or back is None:
         raise ValueError(f"{recording.folder} ends before the rate of link2 has recovered")
     rates_of = {"away": away, "link1": rates.mean(PATH1, *SHARED) / 1e6, "link2": shared / 1e6}
@@ -94,7 +94,7 @@ def backlog(folder: Path) -> str:
         before = mean_text((rates.mean(PATH1, *BEFORE) / 1e6 for rates in runs), 2)
         after = mean_text((rates.mean(PATH1, JOIN_S, JOIN_S + 10) / 1e6 for rates in runs), 2)
         slowest = mean_text((float(rates.by_path[PATH1][JOIN_S:LEAVE_S].min()) / 1e6 for rates in runs), 2)
-        drops = ", ".join(str(dropped(recording.folder)) for recording in recordings)
+        drops = ", ".join(str(count_dropped(recording.folder)) for recording in recordings)
         name = f"`{scheduler}`" + "".join(KERNEL[name] for name in kernel)
         rows.append((name, before, after, slowest, drops, str(len(runs))))
     head = ("scheduler", "before", "the first 10 s beside TCP flows", "slowest second beside them", "dropped", "n")
@@ -164,7 +164,7 @@ def queue(points: Points) -> str:
 BESIDE = (60, 100)
 
 
-def _beside(recordings: Sequence[Recording]) -> tuple[str, str]:
+def _rates_beside(recordings: Sequence[Recording]) -> tuple[str, str]:
     """Return the rates in Mbit/s of MPTCP on both paths together, and of the TCP flow beside it."""
     of_multipath = [path_rates(recording, "multipath") for recording in recordings]
     tcp = [path_rates(recording, "tcp").mean("access3>exit2", *BESIDE) / 1e6 for recording in recordings]
@@ -181,7 +181,7 @@ def equal(points: Points) -> str:
         for stretch in ((15, 40), BESIDE):
             runs = [path_waiting(recording, "multipath", *stretch) for recording in recordings]
             cells += [mean_text(1e3 * run[path].delay_s for run in runs) for path in (PATH1, PATH2)]
-        rows.append((control, *cells, *_beside(recordings), str(len(recordings))))
+        rows.append((control, *cells, *_rates_beside(recordings), str(len(recordings))))
     head = ("congestion control", "link1 alone (ms)", "link2 alone (ms)", "link1 shared (ms)", "link2 shared (ms)",
             "MPTCP (Mbit/s)", "TCP flow (Mbit/s)", "n")  # fmt: skip
     return table(head, rows)
@@ -194,7 +194,7 @@ def latecomer(folder: Path) -> str:
         waiting = [path_waiting(recording, "multipath", *BESIDE) for recording in recordings]
         smallest = [path_base_s(recording, "tcp") * 1e3 for recording in recordings]
         delays = (mean_text(1e3 * run[path].delay_s for run in waiting) for path in (PATH1, PATH2))
-        rows.append((start, mean_text(smallest), *delays, *_beside(recordings), str(len(recordings))))
+        rows.append((start, mean_text(smallest), *delays, *_rates_beside(recordings), str(len(recordings))))
     head = (
         "TCP flow from",
         "its min RTT (ms)",

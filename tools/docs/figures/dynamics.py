@@ -36,7 +36,7 @@ class Rates:
         """Return the mean over the steps from ``begin_s`` to ``end_s``."""
         return float(self.by_path[path][self._step(begin_s) : self._step(end_s)].mean())
 
-    def until(self, path: str, begin_s: float, level_bps: float, *, falling: bool = False) -> float | None:
+    def time_until(self, path: str, begin_s: float, level_bps: float, *, falling: bool = False) -> float | None:
         """Return the time from ``begin_s`` to the end of the first step with at least ``level_bps``, None without one.
 
         If ``falling``, it is the first step with at most ``level_bps``.

@@ -71,16 +71,16 @@ def congested_path(place: str, control: str) -> Pair:
 @cache
 def scenario_a(place: str, control: str) -> Pair:
     """Return the TCP users' part of their access point's rate."""
-    return _left(int(place), control, "site", (path("site"), path("site", "shared")))
+    return _remaining_rates(int(place), control, "site", (path("site"), path("site", "shared")))
 
 
 @cache
 def scenario_c(place: str, control: str) -> Pair:
     """Return the TCP users' part of their access point's rate."""
-    return _left(int(place), control, "own", (path("own"), path("shared")))
+    return _remaining_rates(int(place), control, "own", (path("own"), path("shared")))
 
 
-def _left(ratio: int, control: str, limit: str, paths: tuple[Path, Path]) -> Pair:
+def _remaining_rates(ratio: int, control: str, limit: str, paths: tuple[Path, Path]) -> Pair:
     if control not in ALGORITHMS:
         return 1.0, None
     rates = _rates(_beside_five(ratio, control, paths), _capacities(ratio, limit))

@@ -49,7 +49,7 @@ def run(command: Command, folder: Path) -> str:
     return done.stderr + done.stdout
 
 
-def refreshed(block: Block, folder: Path, *, accept: bool = False) -> str:
+def refresh(block: Block, folder: Path, *, accept: bool = False) -> str:
     """Return the block with numbers from running its commands.
 
     With ``accept``, insert the whole output of a command that no longer has a line of the page; the author shortens
@@ -68,7 +68,7 @@ def refreshed(block: Block, folder: Path, *, accept: bool = False) -> str:
     return text
 
 
-def printed(script: str, folder: Path) -> str:
+def run_python(script: str, folder: Path) -> str:
     """Return the output of a page's Python. :raises ChangedOutputError: when it fails."""
     done = subprocess.run([sys.executable, "-c", script], cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode:

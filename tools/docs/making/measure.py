@@ -48,7 +48,7 @@ def run(say: Callable[[str], None]) -> list[str]:
 
 def _keep(lines: Path) -> None:
     """Add the values that tests wrote to tools/docs/measured.json."""
-    values = stamps.measured()
+    values = stamps.read_measured()
     for line in lines.read_text().splitlines():
         values |= json.loads(line)
     stamps.MEASURED.write_text(json.dumps(dict(sorted(values.items())), indent=1) + "\n")

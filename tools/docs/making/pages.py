@@ -160,7 +160,7 @@ class Page:
         lines += [line.strip() for line in re.findall(r"^ {4}(?=mptcplab |make |python -m )[^\n]*", rest, re.MULTILINE)]
         return [" ".join(line.replace("\\\n", " ").split()) for line in lines]
 
-    def replaced(self, block: Block, text: str) -> str:
+    def replace_block(self, block: Block, text: str) -> str:
         """Return the page's text with ``block`` changed to ``text``."""
         indented = textwrap.indent(text, block.source) if block.kind == "console" else text
         return f"{self.text[: block.begin]}{indented}{self.text[block.end :]}"

@@ -59,17 +59,17 @@ class Cell(float):
 Value = float | list[float]
 
 
-def _listed(value: Any) -> list[Any]:
+def _as_list(value: Any) -> list[Any]:
     return list(value) if isinstance(value, list) else [value]
 
 
-def _each(function: Callable[..., Any]) -> Callable[..., Any]:
+def _map_first(function: Callable[..., Any]) -> Callable[..., Any]:
     """Apply ``function`` to every member of a list that is its first argument."""
 
-    def applied(first: Any, *others: Any) -> Any:
+    def apply_to_each(first: Any, *others: Any) -> Any:
         return [function(value, *others) for value in first] if isinstance(first, list) else function(first, *others)
 
-    return applied
+    return apply_to_each
 
 
 def _overlap(cell: Cell, other: Cell) -> bool:
@@ -77,17 +77,17 @@ def _overlap(cell: Cell, other: Cell) -> bool:
 
 
 FUNCTIONS: Mapping[str, Callable[..., Any]] = {
-    "min": lambda *values: min(number for value in values for number in _listed(value)),
-    "max": lambda *values: max(number for value in values for number in _listed(value)),
-    "abs": _each(abs),
+    "min": lambda *values: min(number for value in values for number in _as_list(value)),
+    "max": lambda *values: max(number for value in values for number in _as_list(value)),
+    "abs": _map_first(abs),
     # The half width of an interval, and its ends.
-    "half": _each(lambda cell: cell.half),
-    "low": _each(lambda cell: cell - cell.half),
-    "high": _each(lambda cell: cell + cell.half),
+    "half": _map_first(lambda cell: cell.half),
+    "low": _map_first(lambda cell: cell - cell.half),
+    "high": _map_first(lambda cell: cell + cell.half),
     # The expected value in parentheses, by its index from 0.
-    "expected": _each(lambda cell, at=0: cell.expected[int(at)]),
+    "expected": _map_first(lambda cell, at=0: cell.expected[int(at)]),
     # The interval of every cell contains the value; no two intervals overlap.
-    "covers": lambda cells, value: all(abs(cell - value) <= cell.half + _ROUNDING for cell in _listed(cells)),
+    "covers": lambda cells, value: all(abs(cell - value) <= cell.half + _ROUNDING for cell in _as_list(cells)),
     "apart": lambda cells: not any(_overlap(a, b) for n, a in enumerate(cells) for b in cells[n + 1 :]),
     # A list that rises from each member to the next.
     "rising": lambda *cells: all(a < b for a, b in zip(_flat(cells), _flat(cells)[1:], strict=False)),
@@ -106,7 +106,7 @@ _OPERATORS: Mapping[type[ast.AST], Callable[[Any, Any], Any]] = {
 
 
 def _flat(values: Iterable[Any]) -> list[Any]:
-    return [number for value in values for number in _listed(value)]
+    return [number for value in values for number in _as_list(value)]
 
 
 @dataclass(frozen=True)
@@ -159,12 +159,12 @@ class Tables:
         """Return the value of a quote's expression. :raises QuoteError: when it cannot be computed."""
         names: dict[str, Any] = {}
 
-        def named(match: re.Match[str]) -> str:
+        def add_name(match: re.Match[str]) -> str:
             names[f"_{len(names)}"] = self._cells(match[1], quote)
             return f"_{len(names) - 1}"
 
         try:
-            tree = ast.parse(_REFERENCE.sub(named, quote.expression), mode="eval")
+            tree = ast.parse(_REFERENCE.sub(add_name, quote.expression), mode="eval")
             return _evaluate(tree.body, names)
         except QuoteError as error:
             raise QuoteError(f"{quote.place}: {error}") from None
@@ -226,7 +226,7 @@ def _evaluate(node: ast.expr, names: Mapping[str, Any]) -> Any:
     if isinstance(node, ast.Compare) and all(type(sign) in _OPERATORS for sign in node.ops):
         values = [_evaluate(value, names) for value in (node.left, *node.comparators)]
         pairs = zip(node.ops, values, values[1:], strict=False)
-        return all(all(_listed(_combine(_OPERATORS[type(sign)], value, other))) for sign, value, other in pairs)
+        return all(all(_as_list(_combine(_OPERATORS[type(sign)], value, other))) for sign, value, other in pairs)
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in FUNCTIONS:
         return FUNCTIONS[node.func.id](*(_evaluate(argument, names) for argument in node.args))
     raise QuoteError(f"{ast.unparse(node)!r} is not allowed in an expression")

@@ -137,7 +137,9 @@ SOURCES: dict[str, Source] = {
     "many-flows-window": Source(behaviour.four_subflows, _BEHAVIOUR / "many-flows-window.toml"),
     **{name: _dynamics(name) for name in behaviour_dynamics.TABLES},
     "olia-known-loss": Source(lambda _: expected.known_loss(), inputs=_MODEL, is_computed=True),
-    "olia-fixed-loss": Source(fixed_loss.measured, _BEHAVIOUR / "olia-fixed-loss-window.toml", inputs=_SMALL_WINDOWS),
+    "olia-fixed-loss": Source(
+        fixed_loss.compare_links, _BEHAVIOUR / "olia-fixed-loss-window.toml", inputs=_SMALL_WINDOWS
+    ),
     "olia-fixed-loss-parts": Source(lambda _: fixed_loss.parts(), inputs=_SMALL_WINDOWS, is_computed=True),
     "wvegas-latecomer": Source(behaviour_dynamics.latecomer, _BEHAVIOUR / "wvegas-latecomer.toml"),
     "backlog": Source(behaviour_dynamics.backlog, _BEHAVIOUR / "backlog.toml"),
@@ -235,18 +237,20 @@ SOURCES: dict[str, Source] = {
 _WITH_FIX = "-window"
 
 
-def gathered() -> dict[str, Source]:
+def sources_by_folder() -> dict[str, Source]:
     """Return one source for each scenario that runs only mainline, by the name of its folder."""
     sources = {source.scenario.stem: source for source in SOURCES.values() if source.scenario}
     return {name: source for name, source in sorted(sources.items()) if not name.endswith(_WITH_FIX)}
 
 
 def _beyond_window(work: Path) -> str:
-    return beyond_window.table_of(work / "scenarios" / name for name in gathered())
+    return beyond_window.table_of(work / "scenarios" / name for name in sources_by_folder())
 
 
 SOURCES["beyond-window"] = Source(
-    _beyond_window, inputs=tuple(source.scenario for source in gathered().values() if source.scenario), gathers=True
+    _beyond_window,
+    inputs=tuple(source.scenario for source in sources_by_folder().values() if source.scenario),
+    gathers=True,
 )
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from tools.docs.making import console, data, rows, stamps
 from tools.docs.making.pages import ROOT, Block, Page
-from tools.docs.making.sources import SOURCES, Source, gathered, inputs_of
+from tools.docs.making.sources import SOURCES, Source, inputs_of, sources_by_folder
 
 from mptcplab.kernel import find_kernel
 from mptcplab.scenario.examples import MARK, find_example
@@ -115,8 +115,8 @@ def make(
                 raise CannotMakeError(f"{block.key}: no command of the page makes {block.source}")
             return rows.fill(block.text, results), [rows.document(results)]
         if block.kind == "python":
-            return console.printed(block.source, folder), []
-        text = console.refreshed(block, folder, accept=accept)
+            return console.run_python(block.source, folder), []
+        text = console.refresh(block, folder, accept=accept)
     except (console.ChangedOutputError, ValueError) as error:
         raise CannotMakeError(f"{block.key}: {error}") from error
     made = [folder / experiment.out for experiment in experiments_of(page, block)]
@@ -128,7 +128,7 @@ def _from_source(name: str) -> tuple[str, list[dict[str, Any]]]:
         raise CannotMakeError(f"no script makes the table {name}: see tools/docs/making/sources.py")
     source = SOURCES[name]
     if source.gathers:
-        for gatherer in gathered().values():
+        for gatherer in sources_by_folder().values():
             run(gatherer)
     if source.scenario is None:
         return source.make(WORK), []
@@ -194,9 +194,9 @@ def refresh(page: Page, wanted: Sequence[str], say: Callable[[str], None], *, ac
         except CannotMakeError as error:
             problems.append(str(error))
             continue
-        page.file.write_text(page.replaced(block, text))
+        page.file.write_text(page.replace_block(block, text))
         (now,) = [block for block in Page(page.file).blocks if block.name == name]
         known = stamps.load()
-        stamps.write(known | {now.key: stamps.made(now, documents, inputs(page, now), kernel_of(now))})
+        stamps.write(known | {now.key: stamps.make_stamp(now, documents, inputs(page, now), kernel_of(now))})
         data.write([now.name])
     return problems + [f"{page.name}: the figure {name} was not made" for name in copy_figures(page)]

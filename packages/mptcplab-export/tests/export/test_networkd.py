@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import pytest
 from tests.lab.bench import MINUTE_NS, Bench, bare_plan
-from tests.unit.exported import configuration, everything
+from tests.unit.exported import configuration, full_scenario
 
 from mptcplab.configuration import Route, Rule
 from mptcplab.plan import links
@@ -80,7 +80,7 @@ def _rule(rule: Rule) -> str:
     return f"{rule.priority}: from {rule.source or 'all'}{incoming} lookup {rule.table}"
 
 
-def _shown(lines: list[str]) -> list[str]:
+def _strip_attributes(lines: list[str]) -> list[str]:
     """Return what networkd has set, without what `ip` adds to it."""
     ours = [line for line in lines if "proto static" in line]
     return sorted(re.sub(r" proto static| scope link| metric 1024| pref medium", "", line).strip() for line in ours)
@@ -90,8 +90,10 @@ def _check(configuration: Configuration, text: str) -> None:
     parts = {name: body.splitlines() for part in text.split("== ")[1:] for name, _, body in [part.partition("\n")]}
     addresses = sorted(f"{line.split()[1]} {line.split()[3]}" for line in parts["addresses"])
     assert addresses == sorted(f"{interface.device} {interface.address}" for interface in configuration.interfaces)
-    assert _shown(parts["routes"]) == sorted(map(_route, configuration.routes))
-    assert _shown([line.replace("\t", " ") for line in parts["rules"]]) == sorted(map(_rule, configuration.rules))
+    assert _strip_attributes(parts["routes"]) == sorted(map(_route, configuration.routes))
+    assert _strip_attributes([line.replace("\t", " ") for line in parts["rules"]]) == sorted(
+        map(_rule, configuration.rules)
+    )
     ends = [line.split(" id ")[0] for line in parts["endpoints"]]
     assert sorted(ends) == sorted(" ".join(endpoint.name()) for endpoint in configuration.endpoints)
     if configuration.limits is not None:
@@ -111,7 +113,7 @@ def _check(configuration: Configuration, text: str) -> None:
 
 @pytest.mark.parametrize("family", ["ipv4", "ipv6"])
 def test_networkd_makes_the_nodes(bench: Bench, family: str) -> None:
-    scenario = everything(family)
+    scenario = full_scenario(family)
     configurations = {node: configuration(node, family) for node in scenario.nodes}
     programs = [
         Program(

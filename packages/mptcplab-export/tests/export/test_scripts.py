@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from tests.lab.bench import MINUTE_NS, Bench, LabOutput, bare_plan
-from tests.unit.exported import everything
+from tests.unit.exported import full_scenario
 
 import mptcplab
 from mptcplab.plan import events, links
@@ -89,7 +89,7 @@ def _state_counters(nodes: Iterable[str]) -> tuple[Counter, ...]:
     return tuple(Counter(node, f"{name}.txt", argv) for node in nodes for name, argv in STATE.items())
 
 
-def _both(bench: Bench, scenario: Scenario, plan: Plan) -> tuple[LabOutput, LabOutput]:
+def _run_both(bench: Bench, scenario: Scenario, plan: Plan) -> tuple[LabOutput, LabOutput]:
     plan = replace(plan, counters=(*plan.counters, *_state_counters(plan.nodes)))
     return bench.live(plan), bench.live(_script(scenario, plan))
 
@@ -105,9 +105,9 @@ def _check_same_state(scenario: Scenario, plain: LabOutput, scripted: LabOutput)
 @pytest.mark.parametrize("family", ["ipv4", "ipv6"])
 def test_scripts_make_the_same_nodes(bench: Bench, family: str) -> None:
     """Addresses, routes, rules, endpoints, limits, settings and packet rules are those of a plan, on every node."""
-    scenario = everything(family).model_copy(update={"events": ()})
+    scenario = full_scenario(family).model_copy(update={"events": ()})
     plan = replace(compile_plan(scenario, seed=1), events=())
-    plain, scripted = _both(bench, scenario, plan)
+    plain, scripted = _run_both(bench, scenario, plan)
     _check_same_state(scenario, plain, scripted)
     assert f"{PREFIX}nat" in scripted.counter("r1", "packets.txt")
     # Only a path manager opens a second subflow from r2, and only the script started one.
@@ -140,7 +140,7 @@ def test_scripts_make_the_same_experiment(
     upload = ["workloads.fetch.kind=flow", "workloads.fetch.size=10 MB"] if workload == "fetch" else []
     scenario = load(EXAMPLES / example, overrides=["phases=fixed", *upload]).points[-1].scenario
     plan = compile_plan(scenario, seed=1)
-    plain, scripted = _both(bench, scenario, plan)
+    plain, scripted = _run_both(bench, scenario, plan)
     _check_same_state(scenario, plain, scripted)
     rates = [_lines(recording, workload, "end")[0]["goodput_bps"] / 1e6 for recording in (plain, scripted)]
     shares = [_shares(recording, receiver) for recording in (plain, scripted)]
@@ -205,7 +205,7 @@ try up; state failed
 
 def _states(bench: Bench, node: str, steps: str, **devices: str) -> tuple[dict[str, list[str]], LabOutput]:
     """Return what the steps print of a bare node's states, and all that they print."""
-    scenario = everything()
+    scenario = full_scenario()
     configuration = collect(scenario, node, ExportMachine(devices))
     (file,) = sh.write(configuration)
     text = file.text.replace(SOURCE, str(Path(mptcplab.__file__).parents[1]))

@@ -78,13 +78,13 @@ NODES = ("client", "phone", "pc", "box", "server", "r1", "r2", "r3")
 FAMILIES = ("ipv4", "ipv6")
 
 
-def everything(family: str = "ipv4") -> Scenario:
+def full_scenario(family: str = "ipv4") -> Scenario:
     return Scenario.model_validate({**TABLES, "family": family})
 
 
 def configuration(node: str, family: str = "ipv4", **devices: str) -> Configuration:
     by_link = {link.replace("__", "-"): device for link, device in devices.items()}
-    return collect(everything(family), node, ExportMachine(by_link))
+    return collect(full_scenario(family), node, ExportMachine(by_link))
 
 
 def files(form: str, node: str, family: str = "ipv4", **devices: str) -> dict[str, str]:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.unit.exported import FAMILIES, NODES, configuration, everything, files
+from tests.unit.exported import FAMILIES, NODES, configuration, files, full_scenario
 
 from mptcplab.configuration import NftTable
 from mptcplab.errors import InputError
@@ -88,7 +88,7 @@ def test_all_that_a_plan_gives_a_node_is_in_its_configuration(file: Path) -> Non
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_so_it_is_for_nodes_with_everything(family: str) -> None:
-    _check_complete(everything(family))
+    _check_complete(full_scenario(family))
 
 
 def _check_complete(scenario: Scenario) -> None:

@@ -128,7 +128,7 @@ class Emulated(Machine):
     @property
     def runs(self) -> list[str]:
         """The runs that the machine had a second ago."""
-        return self._said("runs:")
+        return self._last_words("runs:")
 
     def connect(self, *, connected: bool) -> None:
         """Plug in or unplug the interface by which the hub reaches the machine, and wait until the machine says so."""
@@ -136,11 +136,11 @@ class Emulated(Machine):
         self.process.stdin.write(f"set_link mgmt {'on' if connected else 'off'}\n".encode())
         self.process.stdin.flush()
         until = time.monotonic() + _PLUG_SECONDS
-        while self._said("carrier:") != [str(int(connected))]:
+        while self._last_words("carrier:") != [str(int(connected))]:
             assert time.monotonic() < until, f"connected={connected} has no effect"
             time.sleep(0.2)
 
-    def _said(self, subject: str) -> list[str]:
+    def _last_words(self, subject: str) -> list[str]:
         """Return the words of the last complete line about a subject."""
         lines = [line for line in self.serial.read_text().splitlines(keepends=True) if line.startswith(subject)]
         complete = [line for line in lines if line.endswith("\n")]
@@ -153,7 +153,7 @@ _LOGS = ("log", "console")
 
 def boot(bed: Bed, kernel: StockKernel, names: tuple[str, str], cables: Sequence[str]) -> None:
     """Start two machines with sshd and ``cables`` between them: their interfaces eth1, eth2 and so on."""
-    machines = [_started(bed, kernel, name, other, cables) for name, other in (names, names[::-1])]
+    machines = [_start_machine(bed, kernel, name, other, cables) for name, other in (names, names[::-1])]
     until = time.monotonic() + _BOOT_SECONDS
     for machine in machines:
         while _answer(machine):
@@ -172,7 +172,7 @@ def _answer(machine: Emulated) -> str:
     return ""
 
 
-def _started(bed: Bed, kernel: StockKernel, name: str, other: str, cables: Sequence[str]) -> Emulated:
+def _start_machine(bed: Bed, kernel: StockKernel, name: str, other: str, cables: Sequence[str]) -> Emulated:
     port = _FIRST_PORT + len(bed.machines)
     (bed.folder / f"{name}.cpio").write_bytes(_root(bed, kernel, name))
     with (bed.folder / "ssh_config").open("a") as file:

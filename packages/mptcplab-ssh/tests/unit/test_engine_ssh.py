@@ -260,12 +260,12 @@ _UNSTATED_NS = 2010
 def test_the_error_of_a_clock_is_what_is_said(offset: int, ppm: int, delays: list[tuple[int, int]]) -> None:
     """Whatever the delays of the connection, and with oscillators that drift evenly."""
 
-    def there(here: int) -> int:
+    def to_remote(here: int) -> int:
         return here + offset + here * ppm // 10**6
 
     clock, now = Clock(), 0
     for out, back in delays:
-        clock.add(Answer(now, now + out + back, there(now + out)))
+        clock.add(Answer(now, now + out + back, to_remote(now + out)))
         now += 10**9
     here = clock.to_our_clock()
     first_moment = sum(delays[0]) // 2
@@ -273,11 +273,11 @@ def test_the_error_of_a_clock_is_what_is_said(offset: int, ppm: int, delays: lis
         # The stated error holds between the moments, without the drift during a question's round trip. The line's slope
         # may be wrong by the errors of two moments within a second, 1 %, and the translation follows the line.
         stated_ns = here.error_ns + here.error_ns // 90
-        assert abs(here.to_here(there(instant)) - instant) <= stated_ns + _UNSTATED_NS, (instant, here.error_ns)
-    assert here.to_here(there(0)) <= here.to_here(there(10**6))
+        assert abs(here.to_here(to_remote(instant)) - instant) <= stated_ns + _UNSTATED_NS, (instant, here.error_ns)
+    assert here.to_here(to_remote(0)) <= here.to_here(to_remote(10**6))
 
 
-def _fixed(offset: int) -> Translation:
+def _fixed_translation(offset: int) -> Translation:
     clock = Clock()
     clock.add(Answer(0, 0, offset))
     return clock.to_our_clock()
@@ -297,7 +297,7 @@ def test_outputs_come_to_one_clock() -> None:
         {"event": "end", "conn": 0, "t_ns": 1600, "first_ns": 1200, "delay_sum_ns": 0, "delay_max_ns": 0},
     ]
     text = "".join(json.dumps(event) + "\n" for event in events) + "not an event\n"
-    *lines, last = to_lab_clock(text.encode(), _fixed(1000), _fixed(5000)).splitlines()
+    *lines, last = to_lab_clock(text.encode(), _fixed_translation(1000), _fixed_translation(5000)).splitlines()
     start, packets, end = map(json.loads, lines)
     assert last == b"not an event"
     assert start["t_ns"] == 100

@@ -145,7 +145,7 @@ TOKENS = st.sampled_from([1, 2, 0xFFFFFFFE])
 
 
 @st.composite
-def watched(draw: st.DrawFn) -> bytes:
+def watched_sockets(draw: st.DrawFn) -> bytes:
     """Return a socket of few: the same ones are seen again."""
     ports = struct.pack("!HH", draw(st.integers(9, 11)), 1)
     head = bytes((socket.AF_INET, 1, 0, 0)) + ports + bytes(64)
@@ -162,7 +162,7 @@ SCHEDULERS = st.lists(st.tuples(TOKENS, st.sampled_from(["default", "roundrobin"
 @given(
     st.lists(
         st.tuples(
-            st.lists(watched(), max_size=4, unique_by=lambda body: body[4:8]),
+            st.lists(watched_sockets(), max_size=4, unique_by=lambda body: body[4:8]),
             st.none() | SCHEDULERS.map(lambda all: "".join(f"{token:08x} {name}\n" for token, name in all)),
         ),
         min_size=1,
