@@ -50,7 +50,7 @@ _Report = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class Row:
+class CpuRow:
     """One cipher and kind of traffic: throughput in Mbit/s, natively of each repeat.
 
     ``native_busy`` is the part of its share of a CPU that the entry used natively: 1 if that was the limit.
@@ -70,7 +70,7 @@ class Row:
         return self.lab_mbps / statistics.median(self.native_mbps)
 
 
-def measure(ciphers: Sequence[str], seconds: float, repeats: int, report: _Report) -> list[Row]:
+def measure(ciphers: Sequence[str], seconds: float, repeats: int, report: _Report) -> list[CpuRow]:
     """Return one row per cipher and kind of traffic.
 
     Each repeat measures the costs and the throughput one after the other. The lab runs once, with the costs that follow
@@ -90,12 +90,12 @@ def measure(ciphers: Sequence[str], seconds: float, repeats: int, report: _Repor
         for load, options in LOADS.items():
             mbps, busy = zip(*native[load], strict=True)
             lab = _lab(cipher, options, seconds, costs)
-            rows.append(Row(cipher, load, costs.per_call_ns, costs.per_byte_ns, mbps, busy, lab))
+            rows.append(CpuRow(cipher, load, costs.per_call_ns, costs.per_byte_ns, mbps, busy, lab))
             report(_text(rows[-1]))
     return rows
 
 
-def _text(row: Row) -> str:
+def _text(row: CpuRow) -> str:
     native = f"{statistics.median(row.native_mbps):.0f} ({min(row.native_mbps):.0f} to {max(row.native_mbps):.0f})"
     limit = f"busy {min(row.native_busy):.2f}"
     return f"{row.cipher:24} {row.load:30} native {native:20} {limit}  lab {row.lab_mbps:5.0f}  ratio {row.ratio:.2f}"
@@ -285,7 +285,7 @@ def main() -> None:
 
 def table(file: Path = FILE) -> str:
     """Return the table of docs/cpu.md: throughput of every cipher and kind of traffic, from what ``--write`` wrote."""
-    rows = [Row(**row) for row in json.loads(file.read_text())["rows"]]
+    rows = [CpuRow(**row) for row in json.loads(file.read_text())["rows"]]
     lines = ["| cipher | traffic | native, Mbit/s | lab, Mbit/s | lab / native |", "| --- | --- | --- | --- | --- |"]
     for row in rows:
         low, high = min(row.native_mbps), max(row.native_mbps)

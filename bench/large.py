@@ -43,7 +43,7 @@ CASES = (
 
 
 @dataclass(frozen=True)
-class Row:
+class LargeRow:
     """One run: goodput in virtual time, wall and CPU seconds, and the memory of the largest process."""
 
     program: str
@@ -61,7 +61,7 @@ def _plan(program: str, cipher: str, size: str) -> tuple[Plan, Any]:
     return compile_plan(run.point.scenario, seed=run.seed), prepare_engines([run]).engine_for(run)
 
 
-def measure(program: str, cipher: str, size: str) -> Row:
+def measure(program: str, cipher: str, size: str) -> LargeRow:
     """Execute one run and measure it. :raises LabError: if it fails."""
     plan, engine = _plan(program, cipher, size)
 
@@ -74,15 +74,15 @@ def measure(program: str, cipher: str, size: str) -> Row:
 
     document, usage = measure_usage(work)
     goodput = 8 * float(Size.parse(size)) / document["seconds"] / 1e6
-    return Row(program, cipher, size, goodput, usage.wall, usage.cpu, document["memory_mib"])
+    return LargeRow(program, cipher, size, goodput, usage.wall, usage.cpu, document["memory_mib"])
 
 
 def table(file: Path = FILE) -> str:
     """Return the table of docs/gateways.md from what ``--write`` wrote."""
-    return text([Row(**row) for row in json.loads(file.read_text())["rows"]])
+    return text([LargeRow(**row) for row in json.loads(file.read_text())["rows"]])
 
 
-def text(rows: Sequence[Row]) -> str:
+def text(rows: Sequence[LargeRow]) -> str:
     """Return the rows as Markdown. The wall time says something only of an idle machine, the CPU time little more."""
     lines = ["| program | cipher | Mbit/s | wall s | CPU s | MiB |", "| --- | --- | ---: | ---: | ---: | ---: |"]
     for row in rows:

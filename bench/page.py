@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bench import machines
-from bench.machines import Machine, Value
+from bench.machines import MeasuredMachine, Value
 
 PAGE = Path(__file__).parent / "README.md"
 _TARGETS = {
@@ -36,7 +36,7 @@ _TARGETS = {
 """The description and target of each ratio by its key, in the order of the table."""
 
 
-def ratio_table(results: Sequence[Machine]) -> str:
+def ratio_table(results: Sequence[MeasuredMachine]) -> str:
     """Return the values of all machines, the range of medians over machines, and on how many the target was met."""
     head = [
         "ratio",
@@ -49,7 +49,7 @@ def ratio_table(results: Sequence[Machine]) -> str:
     return _markdown(head, rows)
 
 
-def _row(key: str, results: Sequence[Machine]) -> list[str]:
+def _row(key: str, results: Sequence[MeasuredMachine]) -> list[str]:
     title, target = _TARGETS[key]
     by_machine = [machine.values.get(key, []) for machine in results]
     medians = [value.median for values in by_machine for value in values]
@@ -79,7 +79,7 @@ def _text(value: Value) -> str:
     return f"{text}, {', '.join(details)}" if details else text
 
 
-def algorithm_table(results: Sequence[Machine]) -> str:
+def algorithm_table(results: Sequence[MeasuredMachine]) -> str:
     """Return the costs of congestion controls and schedulers by mainline's default: medians, one and two paths."""
     columns = {
         "one": "one path, per packet and hop",
@@ -105,7 +105,7 @@ def _span(values: Sequence[float]) -> str:
     return f"{low:.2f}" if low == high else f"{low:.2f} to {high:.2f}"
 
 
-def machine_list(results: Sequence[Machine]) -> str:
+def machine_list(results: Sequence[MeasuredMachine]) -> str:
     """Return a list of the machines with their descriptions and notes."""
     lines = []
     for machine in results:
@@ -119,7 +119,7 @@ def _markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join("| " + " | ".join(cells) + " |" for cells in (head, ["---"] * len(head), *rows))
 
 
-def update_blocks(text: str, results: Sequence[Machine]) -> str:
+def update_blocks(text: str, results: Sequence[MeasuredMachine]) -> str:
     """Return the page with its blocks generated again. :raises ValueError: if it has no place for one."""
     blocks = {"ratios": ratio_table, "algorithms": algorithm_table, "machines": machine_list}
     for name, make in blocks.items():

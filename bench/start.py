@@ -52,7 +52,7 @@ print((times[-1] - times[0]) / (len(times) - 1))
 
 
 @dataclass(frozen=True)
-class Row:
+class StartRow:
     """CPU seconds of a command: of this version, of the earlier one, and of an interpreter that does nothing."""
 
     command: str
@@ -91,11 +91,11 @@ def _per_run(source: Path, runs: int) -> float:
         return float(done.stdout)
 
 
-def measure(before: Path, repeats: int, runs: int, report: Callable[[str], None]) -> list[Row]:
+def measure(before: Path, repeats: int, runs: int, report: Callable[[str], None]) -> list[StartRow]:
     """Return the CPU times of all commands, in turns; ``before`` is the source of the earlier version."""
     rows = []
     for name, (words, variables) in COMMANDS.items():
-        row = Row(name, [], [], [])
+        row = StartRow(name, [], [], [])
         sides = [(row.now, ROOT / "src"), (row.before, before)]
         for number in range(repeats + 1):
             for results, source in sides:
@@ -104,7 +104,7 @@ def measure(before: Path, repeats: int, runs: int, report: Callable[[str], None]
             row.nothing.append(_measure_cpu_s(("-c", "pass"), before, {}))
         report(f"{name}: {statistics.median(row.now):.3f} s, before {statistics.median(row.before):.3f} s")
         rows.append(row)
-    row = Row(RUN, [], [], [])
+    row = StartRow(RUN, [], [], [])
     for _ in range(max(1, repeats // 3)):
         for results, source in ((row.now, ROOT / "src"), (row.before, before)):
             results.append(_per_run(source, runs))
@@ -116,10 +116,10 @@ def table(document: dict[str, Any] | None = None) -> str:
     """Return medians of the CPU times, and the medians of their ratios."""
     document = document or json.loads(FILE.read_text())
     head = ["command", "CPU s", "before", "now by before", "by an interpreter's start"]
-    return table_of(head, [_cells(Row(**row)) for row in document["rows"]])
+    return table_of(head, [_cells(StartRow(**row)) for row in document["rows"]])
 
 
-def _cells(row: Row) -> list[str]:
+def _cells(row: StartRow) -> list[str]:
     ratio = statistics.median(now / before for now, before in zip(row.now, row.before, strict=True))
     start = f"{statistics.median(row.now) / statistics.median(row.nothing):.1f}" if row.nothing else ""
     return [

@@ -218,7 +218,7 @@ def _check_connections(recording: Recording) -> None:
 
 
 def _identity(plan: Plan, engine: VirtualEngine, seed: int) -> str:
-    """A name for everything that a plan's execution depends on, but the code outside of the guest (kept.py)."""
+    """A name for all that a plan's execution depends on, except code outside of the guest (shared_recordings.py)."""
     paths = {**find_programs(plan.uses, engine.tools), "python": Path(sys.executable)}
     facts = {
         "guest": code_digest(("guest/*.py",)),

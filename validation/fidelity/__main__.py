@@ -16,9 +16,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from validation.fidelity import classes, forms, gather, kept, pooled, sides, wire
+from validation.fidelity import all_scenarios, classes, earlier_results, forms, gather, sides, wire
 from validation.fidelity.forms import Form
-from validation.fidelity.inside import measured_inside
+from validation.fidelity.inner_engine import measured_inside
 from validation.fidelity.lines import wrap
 from validation.fidelity.totals import totals
 
@@ -127,13 +127,13 @@ def _write_measured(file: Path, files: dict[str, Path], out: Path) -> None:
     engine = sides.SIDES[sides.REFERENCE].engine
     if reason := forms.form_of(_SIMPLE, files[_SIMPLE], engine).refused:
         raise LabError(f"no form can be made: {reason}", hint="see docs/engine-stock.md")
-    present = {name: kept.Present(forms.form_of(name, path, engine)) for name, path in files.items()}
+    present = {name: earlier_results.Present(forms.form_of(name, path, engine)) for name, path in files.items()}
     document = gather.gather_comparisons(present, out) | {"wire": wire.gathered_wire(out)}
     if file.exists():
-        document = kept.with_earlier(document, json.loads(file.read_text()), present)
+        document = earlier_results.with_earlier(document, json.loads(file.read_text()), present)
     last = {name: load(path).points[-1].scenario for name, path in files.items()}
     document["all"] = {name: classes.not_of_rates(scenario) for name, scenario in last.items()}
-    document["drawn"] = [name for name, scenario in last.items() if pooled.is_drawn(scenario)]
+    document["drawn"] = [name for name, scenario in last.items() if all_scenarios.is_drawn(scenario)]
     file.write_text(wrap(document) + "\n")
 
 

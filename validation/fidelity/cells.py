@@ -8,15 +8,15 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
+from validation.fidelity.earlier_results import is_of_other_build
 from validation.fidelity.gather import FILE
-from validation.fidelity.kept import is_of_other_build
 from validation.fidelity.place import place, units_of
 
 from mptcplab.metrics.values import short_names
 
 #: A row of a comparison, as :func:`validation.fidelity.gather.rows_of` yields it.
 Row = dict[str, Any]
-#: The marks of a difference from a single run, with its interval from validation/fidelity/single.py, and of a
+#: The marks of a difference from a single run, with its interval from validation/fidelity/single_runs.py, and of a
 #: difference that was measured with another build of a kernel than most.
 _MARKS = {"single": "¹", "other_build": "†"}
 _RETRANSMITTED = "retransmitted_percent"

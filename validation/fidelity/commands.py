@@ -20,8 +20,8 @@ from unittest.mock import patch
 from tools.docs.making.pages import table_of
 from validation.fidelity import sides
 from validation.fidelity.cells import document
-from validation.fidelity.executed import execute_points, last_point
-from validation.fidelity.shown import measure, rows_of_file
+from validation.fidelity.execution import execute_points, last_point
+from validation.fidelity.reason_programs import measure, rows_of_file
 
 from mptcplab.campaign import record
 from mptcplab.metrics.rows import rows_of
@@ -45,7 +45,7 @@ _DIGITS = 3
 
 
 @dataclass(frozen=True)
-class Row:
+class CommandRow:
     """The goodput of one run of the lab with pauses."""
 
     side: str
@@ -72,21 +72,21 @@ def _delay_command(command: Command) -> Command:
     return replace(command, argv=("sh", "-c", line), starts=(*command.starts, "sleep", command.argv[0]))
 
 
-def measure_runs(side: str, seeds: int, folder: Path) -> Iterator[Row]:
+def measure_runs(side: str, seeds: int, folder: Path) -> Iterator[CommandRow]:
     """Yield runs of the lab with pauses; finished runs are kept in ``folder``. :raises LabError: if one fails."""
     with pause():
         done = execute_points(last_point(SCENARIO, side), sides.SIDES[side].engine, seeds=seeds, folder=folder)
     for run in done:
         assert run.result is not None
         (row,) = rows_of([run.result])
-        yield Row(side, run.run.seed, round(row.goodput_mbps.mean, _DIGITS))
+        yield CommandRow(side, run.run.seed, round(row.goodput_mbps.mean, _DIGITS))
 
 
 def table() -> str:
     """Return the goodput of each version in the lab, in the lab with pauses, and on its stock kernel."""
     lines = []
     for lab, stock in SIDES.items():
-        goodputs = [row.goodput_mbps for row in rows_of_file(FILE, Row) if row.side == lab]
+        goodputs = [row.goodput_mbps for row in rows_of_file(FILE, CommandRow) if row.side == lab]
         beside = document()["scenarios"][SCENARIO]["sides"].get(stock, {}).get("rows", ())
         of_stock = next((row["values"] for row in beside if row["metric"] == _METRIC), None)
         if goodputs and of_stock:
@@ -97,7 +97,7 @@ def table() -> str:
     return table_of(head, lines)
 
 
-def _measure(options: argparse.Namespace) -> Iterator[Row]:
+def _measure(options: argparse.Namespace) -> Iterator[CommandRow]:
     for side in SIDES:
         yield from measure_runs(side, options.seeds, options.out / side)
 

@@ -9,10 +9,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from validation.fidelity.kept import Present
+from validation.fidelity.earlier_results import Present
 from validation.fidelity.place import GOODPUT_MARGIN, SHARE_MARGIN
 from validation.fidelity.sides import LAB, PAIRS, SIDES
-from validation.fidelity.single import with_single_runs
+from validation.fidelity.single_runs import with_single_runs
 from validation.fidelity.spread import spread_of
 
 from mptcplab.api import compare

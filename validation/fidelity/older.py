@@ -19,8 +19,8 @@ from unittest.mock import patch
 
 from tools.docs.making.pages import table_of
 from validation.fidelity import forms, sides
-from validation.fidelity.executed import execute_points
-from validation.fidelity.shown import rows_of_file
+from validation.fidelity.execution import execute_points
+from validation.fidelity.reason_programs import rows_of_file
 
 from mptcplab.errors import LabError
 from mptcplab.report.table import interval_text
@@ -91,7 +91,7 @@ VARIANTS = {
 
 
 @dataclass(frozen=True)
-class Row:
+class OlderRow:
     """The duration of one transfer."""
 
     kernel: str
@@ -100,7 +100,7 @@ class Row:
     seconds: float
 
 
-def measure(variant: str, kernel: str, seeds: int, folder: Path) -> Iterator[Row]:
+def measure(variant: str, kernel: str, seeds: int, folder: Path) -> Iterator[OlderRow]:
     """Yield the runs of one variant on one kernel, which are executed unless they are in ``folder``.
 
     :raises LabError: if one fails.
@@ -113,12 +113,12 @@ def measure(variant: str, kernel: str, seeds: int, folder: Path) -> Iterator[Row
     for run in done:
         assert run.result is not None
         (workload,) = run.result.measured
-        yield Row(kernel, variant, run.run.seed, round(workload.metrics["duration_s"], _DIGITS))
+        yield OlderRow(kernel, variant, run.run.seed, round(workload.metrics["duration_s"], _DIGITS))
 
 
 def table() -> str:
     """Return the duration of each variant on both kernels, and how much longer the older one takes."""
-    rows = rows_of_file(FILE, Row)
+    rows = rows_of_file(FILE, OlderRow)
     lines = []
     for key, variant in VARIANTS.items():
         by_kernel = {
@@ -141,7 +141,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("results/fidelity-older"), help="folder of the runs")
     parser.add_argument("--write", type=Path, metavar="FILE", help="put the rows into this JSON file")
     arguments = parser.parse_args()
-    rows: list[Row] = []
+    rows: list[OlderRow] = []
     for variant in arguments.variant or VARIANTS:
         for kernel in KERNELS:
             try:
@@ -152,7 +152,7 @@ def main() -> None:
             print(f"{variant} on {kernel}: {[row.seconds for row in new]} s", file=sys.stderr, flush=True)
             rows += new
     if arguments.write:
-        kept = {(row.variant, row.kernel, row.seed): row for row in (*rows_of_file(arguments.write, Row), *rows)}
+        kept = {(row.variant, row.kernel, row.seed): row for row in (*rows_of_file(arguments.write, OlderRow), *rows)}
         arguments.write.write_text(json.dumps({"rows": [asdict(row) for row in kept.values()]}, indent=1) + "\n")
 
 

@@ -8,11 +8,11 @@ from functools import cache
 from typing import Any
 
 from tools.docs.making.pages import table_of
-from validation.fidelity import beside, clock, reasons
-from validation.fidelity.beside import AS_IT_IS, ON_SLOWER
+from validation.fidelity import clock, reasons, side_tables
 from validation.fidelity.cells import document, label, scenario_text, scenarios
 from validation.fidelity.classes import FAR_SLOWER, SLOWEST, Class, class_of
 from validation.fidelity.place import place
+from validation.fidelity.side_tables import AS_IT_IS, ON_SLOWER
 from validation.fidelity.slower import MANY_TIMES, MOST_TIMES
 
 _SIDES = {**AS_IT_IS, **ON_SLOWER}
@@ -114,7 +114,7 @@ def spread_table() -> str:
 
 
 _TABLES: dict[str, Callable[[], str]] = {
-    **beside.TABLES,
+    **side_tables.TABLES,
     **reasons.TABLES,
     "fidelity-summary": summary_table,
     "fidelity-classes": class_table,

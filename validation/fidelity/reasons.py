@@ -8,12 +8,12 @@ from collections.abc import Callable
 
 from tools.docs.making.pages import table_of
 from validation.fidelity import wire
-from validation.fidelity.beside import ON_SLOWER, Beside
+from validation.fidelity.all_scenarios import MIN_POOLED, pool
 from validation.fidelity.cells import Row, cell, document, label, scenario_text, scenarios
 from validation.fidelity.chance import deviation_percent, rank_p, spreads_of
 from validation.fidelity.classes import COMPARED, SLOWER
 from validation.fidelity.place import IN_POINTS, place, units_of
-from validation.fidelity.pooled import MIN_POOLED, pool
+from validation.fidelity.side_tables import ON_SLOWER, Beside
 
 from mptcplab.report.table import interval_text
 from mptcplab.stats import mean_interval, median_interval

@@ -39,7 +39,7 @@ duration = "600 s"
 SHORT = LONG.replace("600 s", "0.2 s")
 
 
-class Command:
+class SweepCommand:
     """``mptcplab run`` in the background."""
 
     def __init__(self, file: Path, out: Path, *options: str) -> None:
@@ -71,8 +71,8 @@ class Command:
 
 
 @pytest.fixture
-def long_run(bench: Bench) -> Iterator[Command]:
-    command = Command(bench.write(LONG), bench.folder / "results")
+def long_run(bench: Bench) -> Iterator[SweepCommand]:
+    command = SweepCommand(bench.write(LONG), bench.folder / "results")
     try:
         yield command
     finally:
@@ -89,7 +89,7 @@ def _leftovers(out: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_signals_end_everything_at_once(long_run: Command, number: signal.Signals) -> None:
+def test_signals_end_everything_at_once(long_run: SweepCommand, number: signal.Signals) -> None:
     pids = long_run.wait_for_labs()
     started = time.monotonic()
     long_run.process.send_signal(number)
@@ -103,7 +103,7 @@ def test_signals_end_everything_at_once(long_run: Command, number: signal.Signal
     assert _leftovers(long_run.out) == [], f"left: {_leftovers(long_run.out)}"
 
 
-def test_killing_the_parent_kills_the_labs(long_run: Command, bench: Bench) -> None:
+def test_killing_the_parent_kills_the_labs(long_run: SweepCommand, bench: Bench) -> None:
     """SIGKILL leaves no chance to clean up: the labs die by themselves, and the next command sweeps up."""
     pids = long_run.wait_for_labs()
     long_run.process.kill()
@@ -116,7 +116,7 @@ def test_killing_the_parent_kills_the_labs(long_run: Command, bench: Bench) -> N
     assert _leftovers(long_run.out) == [], f"left: {_leftovers(long_run.out)}"
 
 
-def test_leftovers_of_the_living_stay(long_run: Command, bench: Bench) -> None:
+def test_leftovers_of_the_living_stay(long_run: SweepCommand, bench: Bench) -> None:
     """A second command in the same folder at the same time does not take the first one's labs for leftovers."""
     pids = long_run.wait_for_labs()
     kernels = [pid for pid, name in pids.items() if name == "linux"]
@@ -136,7 +136,7 @@ def test_resumed_run_gives_the_same_table(bench: Bench) -> None:
     file, whole, resumed = bench.write(text), bench.folder / "whole", bench.folder / "resumed"
     with bench.reuse(load(file).runs, whole):
         assert mptcplab("run", file, "--out", whole).returncode == 0
-    command = Command(file, resumed, "--jobs", "1")
+    command = SweepCommand(file, resumed, "--jobs", "1")
     end = time.monotonic() + 60
     while not list(resumed.glob("runs/*/manifest.json")) and time.monotonic() < end:
         time.sleep(0.01)

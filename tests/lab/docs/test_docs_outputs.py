@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.lab.bench import Bench
-from tests.lab.documented import reuse_runs
+from tests.lab.page_commands import reuse_runs
 from tools.docs.making import console, stamps
 from tools.docs.making.pages import ROOT, Page
 from tools.docs.making.rows import document

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 from tests.lab.bench import Bench
-from tests.lab.documented import reuse_runs
+from tests.lab.page_commands import reuse_runs
 from tools.docs.making.work import experiment_of
 
 ROOT = Path(__file__).resolve().parents[3]

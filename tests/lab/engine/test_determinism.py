@@ -156,7 +156,7 @@ def test_a_container_gives_the_same(bench: Bench, kernel: str) -> None:
     """
     file = bench.write(LOSSLESS.replace("20 Mbit/s", "100 Mbit/s").replace("5 Mbit/s", "100 Mbit/s"))
     _run(file, bench.folder / "here", "--set", f"kernel={kernel}")
-    start = [sys.executable, str(Path(__file__).parents[1] / "refusing.py")]
+    start = [sys.executable, str(Path(__file__).parents[1] / "refuse_personality.py")]
     command: list[str | Path] = [*start, *CLI, "run", file, "--set", f"kernel={kernel}", "--out"]
     outs = [f"contained{number}" for number in range(2)]
     for out in outs:

@@ -32,7 +32,7 @@ from tests.lab.bench import (
     tree_hash,
     wait_until_gone,
 )
-from tests.lab.hostile import (
+from tests.lab.hostile_machines import (
     RUNS,
     SLOW,
     Command,

@@ -172,7 +172,7 @@ def test_counters_are_the_same_as_by_the_programs(bench: Bench, name: str, overr
 
 
 def _is_part(ours: Any, theirs: Any) -> bool:
-    """Return whether ``theirs`` has all that ``own`` has, and perhaps more members of objects."""
+    """Return whether ``theirs`` has all that ``ours`` has, and perhaps more members of objects."""
     if isinstance(ours, dict):
         return isinstance(theirs, dict) and all(key in theirs and _is_part(ours[key], theirs[key]) for key in ours)
     if isinstance(ours, list):

@@ -13,7 +13,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tests.lab import kept
+from tests.lab import shared_recordings
 
 from mptcplab.cache import cache_root
 from mptcplab.kernel.data import TESTED_VERSIONS, WITHOUT_SCHEDULERS, load_inputs
@@ -83,10 +83,10 @@ def _sources(version: str, names: list[str], folder: Path) -> dict[str, str]:
     with (folder / "log").open("w") as log:
         source = debian_source(version, cache_root(), progress=SilentProgress(), log=log)
     digest = hashlib.sha256(repr(names).encode()).hexdigest()[:12]
-    place = kept.folder("sources") / f"{source.path.name}-{digest}"
-    if not kept.keeps() or not kept.lend(place, folder):
+    place = shared_recordings.folder("sources") / f"{source.path.name}-{digest}"
+    if not shared_recordings.keeps() or not shared_recordings.lend(place, folder):
         wanted = [f"*/{name}" for name in names]
         command = ["tar", "-xf", str(source.path), "-C", str(folder), "--strip-components=1", "--wildcards", *wanted]
         subprocess.run(command, check=True, timeout=300)
-        kept.keep(folder, place)
+        shared_recordings.keep(folder, place)
     return {name: (folder / name).read_text() for name in names}

@@ -7,7 +7,7 @@ import hashlib
 import json
 from pathlib import Path
 
-from tests.lab import kept
+from tests.lab import shared_recordings
 from tests.lab.bench import mptcplab
 
 from mptcplab.campaign.identity import code_digest
@@ -37,9 +37,9 @@ def _same_machine() -> str:
 def test_they_pass(tmp_path: Path, shared_results: Path) -> None:
     """Twice, with the same output to the byte, names of namespaces and times included. An earlier session's is one."""
     first, second, place = tmp_path / "first", tmp_path / "second", shared_results / "selftests" / _same_machine()
-    if not kept.lend(place, first):
+    if not shared_recordings.lend(place, first):
         (first / "stdout.json").write_text(_run(first))
-        kept.keep(first, place)
+        shared_recordings.keep(first, place)
     said = _run(second)
     document = json.loads(said)
     counts = {name: sum(result["test"] == name for result in document["results"]) for name in QUICK}

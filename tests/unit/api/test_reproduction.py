@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click.testing
 import pytest
-from tests.unit.made_studies import Labs, call, run_to_end, scoreboard, second_fails
+from tests.unit.example_studies import Labs, call, run_to_end, scoreboard, second_fails
 
 from mptcplab.api import reproduction
 from mptcplab.campaign.rounds import Rounds

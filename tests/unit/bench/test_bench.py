@@ -184,8 +184,10 @@ def test_every_congestion_control_and_scheduler_of_ours_is_measured() -> None:
 
 
 def test_ratio_is_given_as_the_range_over_machines() -> None:
-    machine = machines.Machine("a", machines.ORIGINS[0], None, {"ns3-100-mbit": [machines.Value(12.4, 12.1, 12.7, 2)]})
-    other = machines.Machine("b", machines.ORIGINS[2], None, {"ns3-100-mbit": [machines.Value(5.9)]})
+    machine = machines.MeasuredMachine(
+        "a", machines.ORIGINS[0], None, {"ns3-100-mbit": [machines.Value(12.4, 12.1, 12.7, 2)]}
+    )
+    other = machines.MeasuredMachine("b", machines.ORIGINS[2], None, {"ns3-100-mbit": [machines.Value(5.9)]})
     (row,) = page.ratio_table([machine, other]).splitlines()[2:]
     assert row.endswith("| 12.4 (12.1 to 12.7), n = 2 | 5.9 | 5.9 to 12.4 | >= 12 | 1 of 2 |"), row
 

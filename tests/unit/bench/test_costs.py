@@ -53,7 +53,7 @@ def test_samples_are_counted_by_address() -> None:
 
 def test_table_subtracts_the_lab_without_traffic(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     now, before = costs.Side([1.2, 1.1, 9.0], [0.2, 0.2, 0.2]), costs.Side([2.5, 2.5, 2.5], [0.5, 0.5, 0.5])
-    point = costs.Point("16", 500_000, now, before, dict.fromkeys(profile.PARTS, 1 / len(profile.PARTS)))
+    point = costs.CostPoint("16", 500_000, now, before, dict.fromkeys(profile.PARTS, 1 / len(profile.PARTS)))
     file = tmp_path / "costs.json"
     file.write_text(json.dumps({"curves": {"flows": [asdict(point)]}}))
     monkeypatch.setattr(costs, "FILE", file)

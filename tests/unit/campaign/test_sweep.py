@@ -15,7 +15,7 @@ from subprocess import PIPE, Popen
 
 import pytest
 from tests.unit.engine.test_parts import build
-from tests.unit.made_flow import Made
+from tests.unit.flow_recording import Made
 
 from mptcplab.campaign.failures import check_failures
 from mptcplab.campaign.lab import CompletedRun, Lab

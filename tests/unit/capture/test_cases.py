@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.unit.capture.counted_by_tshark import count_by_tshark
+from tests.unit.capture.tshark_counts import count_by_tshark
 
 from mptcplab.capture.analysis import Analysis
 from mptcplab.capture.packet import Packet, read_packets

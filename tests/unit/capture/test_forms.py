@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from tests.unit.capture import forms
-from tests.unit.capture.counted_by_tshark import Count, count_by_tshark
 from tests.unit.capture.forms import COOKED, COOKED2, LOOP, NULL, RAW, RAW4, Frame, pcap
+from tests.unit.capture.tshark_counts import Count, count_by_tshark
 
 from mptcplab.capture.analysis import Analysis
 from mptcplab.capture.packet import read_packets

@@ -12,7 +12,7 @@ from statistics import fmean
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.unit.capture.made_captures import CLIENT, HEADERS, SERVER, Segment, download, handshake, reset
+from tests.unit.capture.tcp_captures import CLIENT, HEADERS, SERVER, Segment, download, handshake, reset
 
 from mptcplab.capture import connections
 from mptcplab.capture.connections import CaptureStatistics, End, parse_end, statistics_of

@@ -12,8 +12,8 @@ from statistics import fmean, variance
 from typing import Any
 
 import pytest
-from tests.unit.capture.made_captures import CLIENT, EXAMPLES, SERVER, Segment, download, handshake, pcap
-from tests.unit.capture.test_files import CAPTURES, Command, command
+from tests.unit.capture.tcp_captures import CLIENT, EXAMPLES, SERVER, Segment, download, handshake, pcap
+from tests.unit.capture.test_files import CAPTURES, CaptureCommand, command
 
 from mptcplab.capture.connections import parse_end, statistics_of
 from mptcplab.capture.files import recorded_statistics
@@ -38,7 +38,7 @@ DOWNLOAD = EXAMPLES / "download.pcap"
 OTHER = (SocketAddress("10.0.3.1", 40001), SocketAddress("10.0.2.2", 21))
 
 
-def document(command: Command, *arguments: object) -> dict[str, Any]:
+def document(command: CaptureCommand, *arguments: object) -> dict[str, Any]:
     """Return the JSON that it prints."""
     return command.document("--statistics", *arguments)
 
@@ -54,9 +54,9 @@ def write(file: Path, segments: list[Segment], *, snaplen: int = 65535) -> Path:
     return file
 
 
-def test_the_example_is_the_download_made_by_hand(command: Command) -> None:
+def test_the_example_is_the_download_made_by_hand(command: CaptureCommand) -> None:
     """Its numbers are computed by hand in test_statistics.py. tshark finds the retransmission by itself."""
-    assert DOWNLOAD.read_bytes() == pcap(download()), "run: python -m tests.unit.capture.made_captures"
+    assert DOWNLOAD.read_bytes() == pcap(download()), "run: python -m tests.unit.capture.tcp_captures"
     statistics = document(command, DOWNLOAD)
     (file,) = statistics["files"]
     (connection,) = file["connections"]
@@ -74,7 +74,7 @@ def test_the_example_is_the_download_made_by_hand(command: Command) -> None:
     assert statistics["tshark"].count(".") == 2
 
 
-def test_a_table_for_people(command: Command) -> None:
+def test_a_table_for_people(command: CaptureCommand) -> None:
     output = command("--statistics", DOWNLOAD)
     assert (output.status, output.err) == (0, "")
     row = next(line for line in output.out.splitlines() if str(CLIENT) in line)
@@ -151,12 +151,12 @@ def test_kinds_of_retransmissions(tmp_path: Path) -> None:
         assert [number for number, flag in enumerate(flags) if flag & mark] == numbers, mark
 
 
-def test_cut_packets_have_their_lengths_on_the_wire(command: Command, tmp_path: Path) -> None:
+def test_cut_packets_have_their_lengths_on_the_wire(command: CaptureCommand, tmp_path: Path) -> None:
     cut = write(tmp_path / "cut.pcap", download(), snaplen=54)
     assert document(command, cut)["total"] == document(command, DOWNLOAD)["total"]
 
 
-def test_a_capture_that_is_cut_short(command: Command, tmp_path: Path) -> None:
+def test_a_capture_that_is_cut_short(command: CaptureCommand, tmp_path: Path) -> None:
     """What was read is shown, and the error says that it is not all."""
     file = tmp_path / "short.pcap"
     file.write_bytes(DOWNLOAD.read_bytes()[:-5])
@@ -186,7 +186,7 @@ def udp() -> bytes:
     ],
     ids=["text", "nothing", "no packets", "UDP", "cut UDP"],
 )
-def test_files_without_statistics(command: Command, tmp_path: Path, content: bytes, sentence: str) -> None:
+def test_files_without_statistics(command: CaptureCommand, tmp_path: Path, content: bytes, sentence: str) -> None:
     file = tmp_path / "none.pcap"
     file.write_bytes(content)
     output = command("--statistics", file)
@@ -195,14 +195,14 @@ def test_files_without_statistics(command: Command, tmp_path: Path, content: byt
     assert "hint:" in output.err
 
 
-def test_without_tshark(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_tshark(command: CaptureCommand, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "which", lambda *_, **__: None)
     output = command("--statistics", DOWNLOAD)
     assert (output.status, output.out) == (3, "")
     assert "hint: sudo apt-get install tshark" in output.err
 
 
-def test_one_connection_of_several(command: Command, tmp_path: Path) -> None:
+def test_one_connection_of_several(command: CaptureCommand, tmp_path: Path) -> None:
     segments = sorted([*download(), *handshake(5, ends=OTHER)], key=lambda segment: segment.time)
     file = write(tmp_path / "two.pcap", segments)
     every = document(command, file)
@@ -217,7 +217,7 @@ def test_one_connection_of_several(command: Command, tmp_path: Path) -> None:
     assert "all 2" in command("--statistics", file).out
 
 
-def test_several_files_are_the_places_of_one_capture(command: Command, tmp_path: Path) -> None:
+def test_several_files_are_the_places_of_one_capture(command: CaptureCommand, tmp_path: Path) -> None:
     """The download at the user's end, at the gateway (less its SYN), and the gateway's other connection."""
     near = DOWNLOAD
     far = write(tmp_path / "far.pcap", download()[1:])
@@ -234,7 +234,7 @@ def test_several_files_are_the_places_of_one_capture(command: Command, tmp_path:
     assert "idle.pcap: 0 TCP connections" in output.out
 
 
-def test_several_files_are_runs(command: Command, tmp_path: Path) -> None:
+def test_several_files_are_runs(command: CaptureCommand, tmp_path: Path) -> None:
     """The second run is 70.8 ms longer, with one more packet at its end."""
     longer = write(tmp_path / "longer.pcap", [*download(), Segment(141_600, 1, at=3002, acked=2)])
     output = command("--statistics", "--runs", DOWNLOAD, longer, "--out", tmp_path / "out")
@@ -254,7 +254,7 @@ def test_several_files_are_runs(command: Command, tmp_path: Path) -> None:
     assert rows[2] == ["duration", "s", "0.106", "0.142", "0.071"]
 
 
-def test_options_that_do_not_fit(command: Command, tmp_path: Path) -> None:
+def test_options_that_do_not_fit(command: CaptureCommand, tmp_path: Path) -> None:
     for options, sentence in (
         (["--end", ":20"], "--end needs --statistics"),
         (["--runs"], "--runs needs --statistics"),

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.unit.commanded import output_of as run
+from tests.unit.command_output import output_of as run
 
 from mptcplab.doctor.programs import program_uses
 from mptcplab.engine import tools

@@ -7,7 +7,7 @@ from ctypes import CDLL, c_bool, c_char_p, c_int, c_int64, c_uint8, c_uint32, c_
 from pathlib import Path
 from typing import Any
 
-from tests.unit.compiling import compile_c
+from tests.unit.compiler import compile_c
 from tests.unit.coupled.library import HEADERS, HERE, ONE
 
 #: Of `kernel/net/mptcp/`. `coupled_sysctl.c` is nothing but the kernel's files and is tested in the lab.

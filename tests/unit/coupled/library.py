@@ -10,7 +10,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from tests.unit.compiling import compile_c
+from tests.unit.compiler import compile_c
 from tests.unit.coupled.reference import Path as Reference
 
 HEADERS = Path(__file__).parents[3] / "kernel" / "net" / "mptcp"

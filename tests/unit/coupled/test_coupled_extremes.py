@@ -10,7 +10,7 @@ from pathlib import Path as File
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.unit.compiling import compile_c
+from tests.unit.compiler import compile_c
 from tests.unit.coupled.connections import PATIENT
 from tests.unit.coupled.library import HEADERS, ONE, PACKET, WARNINGS, CNumber, CPath, CVegas, Library, c_paths
 from tests.unit.coupled.reference import Path

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.unit.made_manifest import manifest
+from tests.unit.manifests import manifest
 from tools.docs.figures.dynamics import Rates, path_rates, path_waiting
 
 from mptcplab.recording import samples

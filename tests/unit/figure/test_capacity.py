@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.unit.made_manifest import manifest as made_manifest
-from tests.unit.made_manifest import recording_with
-from tests.unit.made_results import make_results
+from tests.unit.manifests import manifest as hosts_manifest
+from tests.unit.manifests import recording_with
+from tests.unit.results_folders import make_results
 
 from mptcplab.figure.canvas import open_pyplot
 from mptcplab.figure.over_time import draw_over_time
@@ -87,7 +87,7 @@ def test_mptcp_has_the_capacity_of_all_paths_and_tcp_of_its_own(tmp_path: Path) 
 )
 def test_paths_that_mptcp_may_use(transport: dict[str, Any], usable: list[str]) -> None:
     """The connection begins on the first path."""
-    described = made_manifest({"bulk": {"kind": "flow"}}, addresses={}, programs=[])
+    described = hosts_manifest({"bulk": {"kind": "flow"}}, addresses={}, programs=[])
     ends = RecordedWorkload.from_json(described["workloads"][0]).ends
     bystander = {"endpoints": "auto", "modes": {}, "limits": {"subflows": 0}}
     described["nodes"] = [

@@ -10,8 +10,8 @@ from typing import Any
 
 import click
 import pytest
-from tests.unit.commanded import output_of
-from tests.unit.made_results import TWO_LINES, make_results
+from tests.unit.command_output import output_of
+from tests.unit.results_folders import TWO_LINES, make_results
 
 from mptcplab.cli.commands.results import figure
 from mptcplab.cli.main import main

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from tests.unit.made_manifest import workload
+from tests.unit.manifests import workload
 
 from mptcplab.figure.canvas import open_pyplot
 from mptcplab.figure.delays import delays_of

@@ -9,8 +9,8 @@ from typing import Any
 
 import polars as pl
 import pytest
-from tests.unit.commanded import output_of
-from tests.unit.made_results import TWO_LINES, make_results
+from tests.unit.command_output import output_of
+from tests.unit.results_folders import TWO_LINES, make_results
 
 from mptcplab.errors import InputError
 from mptcplab.figure import Drawn, FigureChoice, build_figure, build_table_figure, read_table

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.made_results import make_results
 from tests.unit.report.test_report import IN_EVERY_ROW, result_row
+from tests.unit.results_folders import make_results
 
 from mptcplab.errors import InputError
 from mptcplab.figure.bars import draw_bars

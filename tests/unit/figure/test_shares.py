@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.unit.made_results import TWO_LINES, make_results
+from tests.unit.results_folders import TWO_LINES, make_results
 
 from mptcplab.errors import InputError
 from mptcplab.figure import Drawn, build_figure

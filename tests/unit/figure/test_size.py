@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.commanded import output_of
-from tests.unit.made_results import make_results
+from tests.unit.command_output import output_of
+from tests.unit.results_folders import make_results
 
 from mptcplab.errors import InputError
 from mptcplab.figure import Drawn, build_figure

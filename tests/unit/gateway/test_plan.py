@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.made_gateways import LOCAL, PROXIES, Make, gateway, line_of, plan_of, program_of, scenario, workload
+from tests.unit.gateway_network import LOCAL, PROXIES, Make, gateway, line_of, plan_of, program_of, scenario, workload
 from tests.unit.plan.test_uses import _undeclared_steps
 
 from mptcplab.campaign import identity

@@ -7,7 +7,17 @@ import shlex
 from pathlib import Path
 
 import pytest
-from tests.unit.made_gateways import LOCAL, PROXIES, Make, gateway, line_of, plan_of, program_of, scenario, settings_of
+from tests.unit.gateway_network import (
+    LOCAL,
+    PROXIES,
+    Make,
+    gateway,
+    line_of,
+    plan_of,
+    program_of,
+    scenario,
+    settings_of,
+)
 
 from mptcplab.gateway.base import PASSWORD, GatewayBase
 from mptcplab.gateway.registry import PROGRAMS

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 from pydantic import ValidationError
-from tests.unit.commanded import output_of
-from tests.unit.made_manifest import recording_with
-from tests.unit.made_results import make_results
+from tests.unit.command_output import output_of
+from tests.unit.manifests import recording_with
+from tests.unit.results_folders import make_results
 
 from mptcplab.errors import InputError
 from mptcplab.figure import FigureChoice, build_figure

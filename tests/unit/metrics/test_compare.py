@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.compared import MUCH_SLOWER, SLOWER, UNLUCKY, A, output, row_of, write
+from tests.unit.comparisons import MUCH_SLOWER, SLOWER, UNLUCKY, A, output, row_of, write
 
 from mptcplab.metrics.rows import ResultRow
 from mptcplab.stats import mean_interval

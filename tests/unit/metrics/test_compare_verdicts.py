@@ -8,7 +8,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from tests.unit.compared import MUCH_SLOWER, SLOWER, UNLUCKY, A, output, row_of, write
+from tests.unit.comparisons import MUCH_SLOWER, SLOWER, UNLUCKY, A, output, row_of, write
 
 from mptcplab.metrics.compare import Key, Pair, RowSide, Verdict, compare
 

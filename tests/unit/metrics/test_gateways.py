@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.metrics.made_gateway_run import ACCEPTED, DSL, FALLBACK, LTE, OPENED, TOTAL, Made
+from tests.unit.metrics.gateway_recording import ACCEPTED, DSL, FALLBACK, LTE, OPENED, TOTAL, Made
 
 from mptcplab.errors import LabError
 from mptcplab.figure.timelines import timelines

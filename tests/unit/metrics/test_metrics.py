@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.made_flow import PLACES, Made, algorithms_seen
+from tests.unit.flow_recording import PLACES, Made, algorithms_seen
 
 from mptcplab.errors import LabError
 from mptcplab.metrics import subflows

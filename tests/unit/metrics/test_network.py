@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.made_counters import Counts, write_counters
-from tests.unit.made_results import TWO_LINES, make_results
+from tests.unit.network_counters import Counts, write_counters
+from tests.unit.results_folders import TWO_LINES, make_results
 
 from mptcplab.campaign.contract import describe_scenario
 from mptcplab.metrics.links import LINKS, DirectionCounters

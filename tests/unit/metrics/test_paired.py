@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.unit.compared import SLOWER, A, output, row_of, write
+from tests.unit.comparisons import SLOWER, A, output, row_of, write
 
 from mptcplab.metrics.paired import paired_rows
 from mptcplab.metrics.rows import ResultRow

@@ -10,7 +10,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from tests.unit.compared import output, row_of, write
+from tests.unit.comparisons import output, row_of, write
 
 from mptcplab.stats import mean_interval
 

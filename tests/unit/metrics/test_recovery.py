@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.made_manifest import manifest
+from tests.unit.manifests import manifest
 
 from mptcplab.metrics.catalog.recovery import recoveries, recovery_metrics, workload_recoveries
 from mptcplab.metrics.delivery import Delivery, earlier_rate, gap_s, read_delivery, recovery_s

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from matplotlib.figure import Figure as MplFigure
-from tests.unit.made_manifest import manifest
+from tests.unit.manifests import manifest
 
 from mptcplab.errors import LabError
 from mptcplab.figure import lines as figure

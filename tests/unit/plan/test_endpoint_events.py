@@ -8,8 +8,8 @@ import shlex
 from pathlib import Path
 
 import pytest
-from tests.unit.commanded import output_of
-from tests.unit.made_results import make_results
+from tests.unit.command_output import output_of
+from tests.unit.results_folders import make_results
 
 from mptcplab.figure.words import marks
 from mptcplab.metrics.instants import changes_rates, changes_shape, instants

@@ -12,7 +12,7 @@ from random import Random
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.written import PATHS, WORKLOAD, Write, first_scenario
+from tests.unit.scenario_files import PATHS, WORKLOAD, Write, first_scenario
 
 from mptcplab.campaign.radios import describe_radios
 from mptcplab.node.access_point import AccessPoint

@@ -7,7 +7,7 @@ import json
 import sys
 from pathlib import Path
 
-from tests.unit.made_results import make_results, write_run
+from tests.unit.results_folders import make_results, write_run
 
 from mptcplab.campaign.lab import CompletedRun
 from mptcplab.campaign.rounds import Rounds

@@ -17,7 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.unit.commanded import Output, output_of
+from tests.unit.command_output import Output, output_of
 
 from mptcplab.doctor import Level
 from mptcplab.doctor.model import LinuxDistribution

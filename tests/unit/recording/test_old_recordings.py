@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 from tests.unit.campaign.test_sweep import Hand, execute, experiment_of
-from tests.unit.commanded import output_of as run
-from tests.unit.made_results import make_results
-from tests.unit.made_studies import measure_table
+from tests.unit.command_output import output_of as run
+from tests.unit.example_studies import measure_table
+from tests.unit.results_folders import make_results
 
 from mptcplab.campaign import identity
 from mptcplab.errors import Exit, LabError

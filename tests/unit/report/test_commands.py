@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.unit.made_results import TWO_LINES, make_results
+from tests.unit.results_folders import TWO_LINES, make_results
 
 from mptcplab.pages import build_report
 from mptcplab.report.html import ExperimentSection

@@ -15,10 +15,10 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.made_manifest import describe as workloads_of
-from tests.unit.made_results import TWO_LINES, make_results
+from tests.unit.manifests import describe as workloads_of
 from tests.unit.report.html_page import EVIL, PageText, drawing_of
 from tests.unit.report.test_report import result_row
+from tests.unit.results_folders import TWO_LINES, make_results
 
 from mptcplab.figure.timelines import _edges, _thin_out, timelines
 from mptcplab.metrics.registry import METRICS

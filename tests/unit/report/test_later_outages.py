@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
-from tests.unit.compared import row_of
+from tests.unit.comparisons import row_of
 
 from mptcplab.figure.sweep import sweep_figure
 from mptcplab.metrics.registry import METRICS

@@ -9,8 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.unit.compared import output, row_of, write
-from tests.unit.made_results import make_results
+from tests.unit.comparisons import output, row_of, write
+from tests.unit.results_folders import make_results
 
 from mptcplab.metrics.rows import ResultRow, run_result
 from mptcplab.recording.record import Recording

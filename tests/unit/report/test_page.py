@@ -16,10 +16,10 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page
-from tests.unit.made_results import TWO_LINES, make_results
-from tests.unit.made_studies import measure_table
+from tests.unit.example_studies import measure_table
 from tests.unit.report.html_page import EVIL
 from tests.unit.report.test_report import result_row
+from tests.unit.results_folders import TWO_LINES, make_results
 
 from mptcplab.pages import build_report, write_report
 from mptcplab.report.html import to_html

@@ -11,7 +11,7 @@ from xml.etree import ElementTree as ET
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.made_manifest import recording_with
+from tests.unit.manifests import recording_with
 
 from mptcplab.report.radio_map import radio_map
 

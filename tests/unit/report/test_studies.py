@@ -8,7 +8,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from tests.unit.made_studies import measure_table
+from tests.unit.example_studies import measure_table
 from tests.unit.report.html_page import PageText, drawing_of
 
 from mptcplab.metrics.rows import run_result

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
-from tests.unit.made_results import make_results
 from tests.unit.report.test_report import IN_EVERY_ROW, result_row
+from tests.unit.results_folders import make_results
 
 from mptcplab.errors import InputError
 from mptcplab.metrics.named import unit_of

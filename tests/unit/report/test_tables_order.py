@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.compared import output, row_of, write
+from tests.unit.comparisons import output, row_of, write
 from tests.unit.report.test_report import IN_EVERY_ROW, result_row
 
 from mptcplab.metrics.rows import ResultRow

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.made_gateways import gateway, scenario
+from tests.unit.gateway_network import gateway, scenario
 
 from mptcplab.report.topology import Layout, arrange, networks
 from mptcplab.scenario.load import load

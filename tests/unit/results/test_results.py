@@ -11,8 +11,8 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from tests.unit.made_manifest import describe
-from tests.unit.made_results import TWO_LINES, make_results
+from tests.unit.manifests import describe
+from tests.unit.results_folders import TWO_LINES, make_results
 
 from mptcplab.errors import InputError, LabError, MissingError
 from mptcplab.metrics.radios import Association, RadioLink, RadioSample

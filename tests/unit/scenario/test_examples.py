@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from tests.unit.commanded import output_of
+from tests.unit.command_output import output_of
 
 from mptcplab.cli import shell_completion
 from mptcplab.errors import Exit, InputError

@@ -7,7 +7,7 @@ import ipaddress
 from pathlib import Path
 
 import pytest
-from tests.unit.written import PATHS, WORKLOAD, Write, first_scenario
+from tests.unit.scenario_files import PATHS, WORKLOAD, Write, first_scenario
 
 from mptcplab.errors import InputError
 from mptcplab.node.transport import Endpoint

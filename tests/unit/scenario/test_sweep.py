@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.written import PATHS, WORKLOAD, Write, first_scenario, settings_of
+from tests.unit.scenario_files import PATHS, WORKLOAD, Write, first_scenario, settings_of
 
 from mptcplab.errors import Mistake
 from mptcplab.node.transport import Endpoint

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.compiling import compile_c
+from tests.unit.compiler import compile_c
 
 pytestmark = pytest.mark.slow
 

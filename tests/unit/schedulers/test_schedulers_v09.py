@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.compiling import compile_c
+from tests.unit.compiler import compile_c
 
 pytestmark = pytest.mark.slow
 

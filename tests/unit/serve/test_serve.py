@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from tests.unit.made_results import make_results
+from tests.unit.results_folders import make_results
 
 from mptcplab.cli.main import commands
 from mptcplab.errors import Exit, InputError, MissingError

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import click.testing
 import pytest
-from tests.unit.written import Write, first_scenario
+from tests.unit.scenario_files import Write, first_scenario
 
 from mptcplab.cli.commands.steer import steer
 from mptcplab.engine.tools import archive, steer_program

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
-from tests.unit.made_studies import Labs, call, run_to_end
+from tests.unit.example_studies import Labs, call, run_to_end
 
 from mptcplab.api import beds as bed_jobs
 from mptcplab.errors import Exit, InputError, LabError, MissingError

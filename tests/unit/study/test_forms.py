@@ -8,7 +8,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.unit.made_studies import SCENARIO, Labs, call, run_to_end, second_fails
+from tests.unit.example_studies import SCENARIO, Labs, call, run_to_end, second_fails
 
 from mptcplab.study import reference
 from mptcplab.study.library import select, study_names

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 from pydantic import ValidationError
-from tests.unit.made_studies import Labs, run_to_end, scoreboard
-from tests.unit.study.made_classes import STUDY, measure
+from tests.unit.example_studies import Labs, run_to_end, scoreboard
+from tests.unit.study.class_study import STUDY, measure
 
 from mptcplab.errors import Exit
 from mptcplab.study.figures import points_of

@@ -6,8 +6,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.unit.made_studies import Labs, run_to_end
-from tests.unit.study import made_classes
+from tests.unit.example_studies import Labs, run_to_end
+from tests.unit.study import class_study
 from tests.unit.study.study_keys import NO_PARAMETERS, allowance, find_unnamed, keys_of, namers
 
 from mptcplab.errors import LabError
@@ -155,7 +155,7 @@ def test_reproduce_prints_and_writes_the_parameters_once(labs: Labs, studies: Pa
 
 
 def test_sets_of_values() -> None:
-    tables = [made_classes.select_table(number) for number in ("1", "2", "e")]
+    tables = [class_study.select_table(number) for number in ("1", "2", "e")]
     assert chosen.sets_of(tables) == [["1"], ["2"]], "evidence is ours, and varies them"
     assert chosen.sets_text(tables) == "The tables of the study have 2 sets of values that it does not state: 1; 2."
     assert chosen.sets_text(tables[:1]) == "All tables of the study have one set of the values that it does not state."

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
-from tests.unit.study import made_classes
-from tests.unit.study.made_classes import BEDS, STUDY, judge_table
+from tests.unit.study import class_study
+from tests.unit.study.class_study import BEDS, STUDY, judge_table
 
 from mptcplab.stats import Interval
 from mptcplab.study.cloud import CloudValue
@@ -153,12 +153,12 @@ def test_a_value_of_every_class() -> None:
 @pytest.mark.parametrize(
     ("over_beds", "verdict"),
     [
-        (made_classes.over_beds("5 %", BEDS), IN_BEDS),
-        (made_classes.over_beds("5 %", BEDS - 1), IN_BEDS),
-        (made_classes.over_beds("5 %", BEDS - 2), UNEXPLAINED),
-        (made_classes.over_beds("5 %", 1, "queue"), DEPENDS),
-        (made_classes.over_beds("5 %", 0, "queue"), UNEXPLAINED),
-        (made_classes.over_beds("5 %", BEDS - 1, "queue", beds=BEDS - 1), UNEXPLAINED),
+        (class_study.over_beds("5 %", BEDS), IN_BEDS),
+        (class_study.over_beds("5 %", BEDS - 1), IN_BEDS),
+        (class_study.over_beds("5 %", BEDS - 2), UNEXPLAINED),
+        (class_study.over_beds("5 %", 1, "queue"), DEPENDS),
+        (class_study.over_beds("5 %", 0, "queue"), UNEXPLAINED),
+        (class_study.over_beds("5 %", BEDS - 1, "queue", beds=BEDS - 1), UNEXPLAINED),
         ({}, UNEXPLAINED),
     ],
 )
@@ -166,7 +166,7 @@ def test_possible_beds_explain_only_what_they_can_name(
     over_beds: dict[tuple[str, str], CloudValue], verdict: str
 ) -> None:
     """31 of 32 beds are 97 %, 30 are 94 %. Without a named parameter, in no bed, or with fewer beds a value stays."""
-    cells = judge_cells(made_classes.select_table("2"), made_classes.measure("2"), over_beds=over_beds)
+    cells = judge_cells(class_study.select_table("2"), class_study.measure("2"), over_beds=over_beds)
     (cell,) = [cell for cell in cells if cell.row == "5 %"]
     assert (cell.verdict, cell.counted_as) == (verdict, verdict)
     assert cell.is_undeclared == (verdict == UNEXPLAINED)
@@ -175,9 +175,9 @@ def test_possible_beds_explain_only_what_they_can_name(
 def test_possible_beds_do_not_replace_a_verdict_of_runs() -> None:
     """What agrees, is fitted or uncertain, or has a reason that runs show, keeps its class."""
     rows = ("0 %", "1 %", "2 %", "4 %")
-    over_beds = {place: value for row in rows for place, value in made_classes.over_beds(row, BEDS).items()}
-    sources = {"made/e": TableSource(made_classes.measure("e"))}
-    cells = judge_cells(made_classes.select_table("2"), made_classes.measure("2"), sources, over_beds)
+    over_beds = {place: value for row in rows for place, value in class_study.over_beds(row, BEDS).items()}
+    sources = {"made/e": TableSource(class_study.measure("e"))}
+    cells = judge_cells(class_study.select_table("2"), class_study.measure("2"), sources, over_beds)
     verdicts = {cell.row: cell.verdict for cell in cells if cell.row in rows}
     assert verdicts == {
         "0 %": "agrees",
@@ -214,7 +214,7 @@ def test_every_published_value_counts_once() -> None:
     assert sum(score.values.values()) == len(EXPECTED) - 1, "one value stands in both tables"
     assert score.repeated == 1
     assert (score.fitted_outside, score.at_half) == (1, 0)
-    without = total(line_without(made_classes.select_table(number)) for number in ("1", "2", "e"))
+    without = total(line_without(class_study.select_table(number)) for number in ("1", "2", "e"))
     assert sum(without.values.values()) == sum(score.values.values())
     assert sum(without.claims.values()) == sum(score.claims.values()) == len(CLAIMS)
 

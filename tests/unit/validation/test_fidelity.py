@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from validation.fidelity import __main__ as command
 from validation.fidelity import forms, gather, sides, wire
-from validation.fidelity.kept import Present
+from validation.fidelity.earlier_results import Present
 from validation.fidelity.place import place
 from validation.fidelity.totals import TOGETHER, totals
 

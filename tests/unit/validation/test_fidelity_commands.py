@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from validation.fidelity import commands, forms
-from validation.fidelity.commands import Row
+from validation.fidelity.commands import CommandRow
 
 from mptcplab.campaign import record
 from mptcplab.plan.model import Plan
@@ -39,7 +39,9 @@ def test_only_what_sets_a_path_up_is_late() -> None:
 
 def test_the_lab_stands_beside_itself_and_the_stock_kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "commands.json"
-    made = [Row("virtual-6.12-slower", seed, 7.25) for seed in (1, 2)] + [Row("virtual-6.1-slower", 1, 7.0)]
+    made = [CommandRow("virtual-6.12-slower", seed, 7.25) for seed in (1, 2)] + [
+        CommandRow("virtual-6.1-slower", 1, 7.0)
+    ]
     file.write_text(json.dumps({"rows": [asdict(row) for row in made]}))
     rows = [
         {"metric": "share_percent", "values": [[1], [2]]},

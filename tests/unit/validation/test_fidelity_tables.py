@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The tables of docs/fidelity.md that have several sides beside each other (validation/fidelity/beside.py)."""
+"""The tables of docs/fidelity.md that have several sides beside each other (validation/fidelity/side_tables.py)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from validation.fidelity import cells, forms, page
-from validation.fidelity.beside import Beside
+from validation.fidelity.side_tables import Beside
 from validation.fidelity.sides import SIDES, Side
 
 _SLOWER, _OLD = "stock-7.2-slower", "stock-6.12-slower"

@@ -7,11 +7,11 @@ import json
 from dataclasses import asdict
 from pathlib import Path
 
-from validation.shares import Row, join_rows, read, table
+from validation.shares import ShareRow, join_rows, read, table
 
 
-def _row(control: str, seed: int, mptcp: float, engine: str = "stock:7.2") -> Row:
-    return Row(engine, "7.2.13", control, seed, mptcp, 4.0)
+def _row(control: str, seed: int, mptcp: float, engine: str = "stock:7.2") -> ShareRow:
+    return ShareRow(engine, "7.2.13", control, seed, mptcp, 4.0)
 
 
 def test_new_rows_replace_only_those_of_the_same_runs() -> None:

@@ -4,15 +4,15 @@
 from __future__ import annotations
 
 from validation.steering.layouts import HELD_OUT
-from validation.steering.page import Row, rows, table
+from validation.steering.page import LayoutRow, rows, table
 
 
 def test_differences_are_of_runs_with_the_same_seed() -> None:
     """Seeds move both policies alike here, so that the difference is certain where neither rate is."""
     measured = [
-        Row(101, "none", [0.5, 0.5, 0.5], [0, 0, 0]),
-        Row(101, "ratio", [0.5, 1.0, 1.5], [30, 40, 50]),
-        Row(101, "fair", [0.7, 1.21, 1.69], [4, 4, 4]),
+        LayoutRow(101, "none", [0.5, 0.5, 0.5], [0, 0, 0]),
+        LayoutRow(101, "ratio", [0.5, 1.0, 1.5], [30, 40, 50]),
+        LayoutRow(101, "fair", [0.7, 1.21, 1.69], [4, 4, 4]),
     ]
     *_, row = table(measured).splitlines()
     cells = [cell.strip() for cell in row.strip("|").split("|")]

@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from tests.unit.made_manifest import workload
+from tests.unit.manifests import workload
 
 from mptcplab.errors import LabError
 from mptcplab.guest.timeline import _ProgramState

@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from tests.unit.made_manifest import manifest, workload
+from tests.unit.manifests import manifest, workload
 
 from mptcplab.errors import LabError
 from mptcplab.metrics.connections import group_failures

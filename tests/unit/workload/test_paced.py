@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.made_manifest import manifest, workload
+from tests.unit.manifests import manifest, workload
 
 from mptcplab.errors import LabError
 from mptcplab.recording.record import Recording

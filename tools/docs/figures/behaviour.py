@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tools.docs.beyond_window import count_dropped
-from tools.docs.figures import expected
+from tools.docs.figures import expectations
 from tools.docs.making.pages import table_of as markdown
 
 from mptcplab.report.table import interval_text
@@ -202,42 +202,42 @@ SUBJECTS = (
         "loss and round-trip time of link2 (link1: 0.2 %, 40 ms)",
         _link2,
         lambda run: goodput(run, "bulk") / goodput(run, "tcp bulk"),
-        expected.best_path,
+        expectations.best_path,
     ),
     Subject(
         "rfc6356-shared-bottleneck",
         "subflows beside TCP flows",
         lambda run: f"{setting(run, 'topology.paths')} beside {setting(run, 'workloads.tcp.connections')}",
         lambda run: goodput(run, "mptcp") / _tcp_flow(run, "tcp", "tcp"),
-        expected.shared_bottleneck,
+        expectations.shared_bottleneck,
     ),
     Subject(
         "rfc6356-congested-path",
         "TCP flows on link2 (on link1: 1)",
         lambda run: setting(run, "workloads.tcp2.connections"),
         lambda run: _share(run, "access2"),
-        expected.congested_path,
+        expectations.congested_path,
     ),
     Subject(
         "olia-scenario-a",
         "users of MPTCP / users of TCP",
         _users,
         _tcp_share,
-        expected.scenario_a,
+        expectations.scenario_a,
     ),
     Subject(
         "olia-scenario-b",
         "",
         lambda _: "after",
         lambda run: _total(run) / _total(run, "tcp "),
-        expected.scenario_b,
+        expectations.scenario_b,
     ),
     Subject(
         "olia-scenario-c",
         "users of MPTCP / users of TCP",
         _users,
         _tcp_share,
-        expected.scenario_c,
+        expectations.scenario_c,
     ),
 )
 

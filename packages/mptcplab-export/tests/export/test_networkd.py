@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import pytest
 from tests.lab.bench import MINUTE_NS, Bench, bare_plan
-from tests.unit.exported import configuration, full_scenario
+from tests.unit.export_scenario import configuration, full_scenario
 
 from mptcplab.configuration import Route, Rule
 from mptcplab.plan import links

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from tests.lab.bench import MINUTE_NS, Bench, LabOutput, bare_plan
-from tests.unit.exported import full_scenario
+from tests.unit.export_scenario import full_scenario
 
 import mptcplab
 from mptcplab.plan import events, links

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.unit.exported import FAMILIES, NODES, configuration, files, full_scenario
+from tests.unit.export_scenario import FAMILIES, NODES, configuration, files, full_scenario
 
 from mptcplab.configuration import NftTable
 from mptcplab.errors import InputError

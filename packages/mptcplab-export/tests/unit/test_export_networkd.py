@@ -10,7 +10,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tests.unit.exported import FAMILIES, NODES, files
+from tests.unit.export_scenario import FAMILIES, NODES, files
 
 PAGE = Path("/usr/share/man/man5/systemd.network.5.gz")
 #: The keys that we use, from systemd.network(5) of systemd 252.

@@ -6,7 +6,7 @@ from __future__ import annotations
 import subprocess
 
 import pytest
-from tests.unit.exported import FAMILIES, NODES, TABLES, files
+from tests.unit.export_scenario import FAMILIES, NODES, TABLES, files
 from tests.unit.uci_syntax import Section, UciError, check, parse
 
 from mptcplab.errors import InputError

@@ -15,7 +15,7 @@ from typing import Any, cast
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.commanded import output_of
+from tests.unit.command_output import output_of
 
 import mptcplab_ssh
 from mptcplab.engine.protocol import engine_kind

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the page on engines keeps of earlier machines (validation/fidelity/kept.py), and its scenarios' classes."""
+"""What the page on engines keeps of earlier machines (validation/fidelity/earlier_results.py), and classes."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from validation.fidelity import beside, cells, forms, reasons
+from validation.fidelity import cells, forms, reasons, side_tables
 from validation.fidelity.chance import MIN_RUNS, rank_p, spreads_of
 from validation.fidelity.classes import Class, class_of, not_of_rates
-from validation.fidelity.kept import Present, is_of_other_build, with_earlier
+from validation.fidelity.earlier_results import Present, is_of_other_build, with_earlier
 from validation.fidelity.lines import wrap
 from validation.fidelity.sides import PAIRS
 
@@ -127,8 +127,8 @@ def test_a_comparison_of_another_build_is_marked(
     written["kernels"][_STOCK] = {"name": "7.2", "digest": "s"}
     assert is_of_other_build(entry, _STOCK, written["kernels"]) == expected
     monkeypatch.setattr(cells, "document", lambda: written)
-    assert ("-1.0 ± 0.1 †" in beside.TABLES["fidelity-goodput"]()) == expected
-    assert "-1.0 ± 0.1" in beside.TABLES["fidelity-goodput"]()
+    assert ("-1.0 ± 0.1 †" in side_tables.TABLES["fidelity-goodput"]()) == expected
+    assert "-1.0 ± 0.1" in side_tables.TABLES["fidelity-goodput"]()
 
 
 def _row(metric: str, verdict: str, size: float = 0.0, half: float = 0.1) -> dict[str, Any]:

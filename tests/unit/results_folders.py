@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from tests.unit.made_counters import Counts, write_counters
+from tests.unit.network_counters import Counts, write_counters
 
 from mptcplab.campaign.contract import describe_scenario
 from mptcplab.metrics.rows import result_rows

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The command line and the rows of the programs that show one reason each (validation/fidelity/shown.py)."""
+"""The command line and the rows of the programs that show one reason each (validation/fidelity/reason_programs.py)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from validation.fidelity.shown import measure, rows_of_file
+from validation.fidelity.reason_programs import measure, rows_of_file
 
 from mptcplab.errors import LabError
 

@@ -6,9 +6,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.unit.commanded import output_of
-from tests.unit.made_results import TWO_LINES, make_results
+from tests.unit.command_output import output_of
 from tests.unit.report.test_report import result_row
+from tests.unit.results_folders import TWO_LINES, make_results
 
 from mptcplab.figure.choice import FigureChoice
 from mptcplab.figure.from_results import build_figure

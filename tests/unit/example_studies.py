@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import click.testing
-from tests.unit.made_results import write_run
+from tests.unit.results_folders import write_run
 
 from mptcplab.campaign.lab import CompletedRun
 from mptcplab.campaign.rounds import Rounds

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""``python -m bench.before --before CHECKOUT``: the CPU time of labs of this version beside an earlier version's.
+"""``python -m bench.versions --before CHECKOUT``: the CPU time of labs of this version beside an earlier version's.
 
 Both run the same scenarios in turn on one CPU, each with the lab kernel that it has built.
 """
@@ -22,7 +22,7 @@ from tools.docs.making.pages import table_of
 from bench import lab, machines, scenarios
 
 ROOT = Path(__file__).parents[1]
-FILE = Path(__file__).with_name("before.json")
+FILE = Path(__file__).with_name("versions.json")
 #: Prints the wall and the CPU seconds of the labs of a file's first point, without this process's.
 _RUN = """
 import json, sys
@@ -42,7 +42,7 @@ print(json.dumps([usage.wall, usage.cpu]))
 
 
 @dataclass(frozen=True)
-class Case:
+class VersionCase:
     """A scenario with its name."""
 
     name: str
@@ -50,7 +50,7 @@ class Case:
 
 
 @dataclass(frozen=True)
-class Row:
+class VersionRow:
     """The virtual seconds of a case, and pairs of its wall and CPU seconds: of this version, and of the earlier one."""
 
     name: str
@@ -59,15 +59,15 @@ class Row:
     before: list[tuple[float, float]] = field(default_factory=list)
 
 
-def cases() -> list[Case]:
+def cases() -> list[VersionCase]:
     """Return the scenarios: what people run, and the shortest run."""
     handover = ROOT / "examples" / "handover.toml"
     return [
-        Case("iperf3, two 100 Mbit/s paths, 10 s", scenarios.two_paths("iperf3", "10 s")),
-        Case("`flow` every 5 ms, the same paths, 60 s", scenarios.two_paths("flow", "60 s")),
-        Case("bed of Table 4.1, iperf3, 60 s", scenarios.table_4_1("iperf3", "60 s")),
-        Case("one point of `handover.toml`, sampled every 10 ms", f"extends = {json.dumps(str(handover))}\n"),
-        Case("`flow`, 0.1 s", scenarios.two_paths("flow", "100 ms")),
+        VersionCase("iperf3, two 100 Mbit/s paths, 10 s", scenarios.two_paths("iperf3", "10 s")),
+        VersionCase("`flow` every 5 ms, the same paths, 60 s", scenarios.two_paths("flow", "60 s")),
+        VersionCase("bed of Table 4.1, iperf3, 60 s", scenarios.table_4_1("iperf3", "60 s")),
+        VersionCase("one point of `handover.toml`, sampled every 10 ms", f"extends = {json.dumps(str(handover))}\n"),
+        VersionCase("`flow`, 0.1 s", scenarios.two_paths("flow", "100 ms")),
     ]
 
 
@@ -88,14 +88,14 @@ def run(file: Path, source: Path) -> tuple[float, float]:
     return wall, cpu
 
 
-def measure(chosen: list[Case], before: Path, repeats: int, report: Callable[[str], None]) -> list[Row]:
+def measure(chosen: list[VersionCase], before: Path, repeats: int, report: Callable[[str], None]) -> list[VersionRow]:
     """Return the times of the cases; ``before`` is the source of the earlier version."""
     rows = []
     with tempfile.TemporaryDirectory(prefix="mptcplab-bench-") as folder:
         for number, case in enumerate(chosen):
             file = Path(folder, f"{number}.toml")
             file.write_text(case.scenario)
-            row = Row(case.name, lab.measure(lab.workload_of(case.scenario)).virtual_seconds)
+            row = VersionRow(case.name, lab.measure(lab.workload_of(case.scenario)).virtual_seconds)
             for _ in range(repeats):
                 row.now.append(run(file, ROOT / "src"))
                 row.before.append(run(file, before))
@@ -104,7 +104,7 @@ def measure(chosen: list[Case], before: Path, repeats: int, report: Callable[[st
     return rows
 
 
-def table(rows: list[Row]) -> str:
+def table(rows: list[VersionRow]) -> str:
     """Return the medians of wall and CPU seconds, and of the ratios of CPU seconds."""
     head = ["run", "CPU s", "before", "times faster", "times real time", "wall s", "before"]
     return table_of(head, [_cells(row) for row in rows])
@@ -114,11 +114,14 @@ def written_table() -> str:
     """Return the table of the file of the last measurement."""
     rows = json.loads(FILE.read_text())["rows"]
     return table(
-        [Row(row["name"], row["seconds"], *(list(map(tuple, row[side])) for side in ("now", "before"))) for row in rows]
+        [
+            VersionRow(row["name"], row["seconds"], *(list(map(tuple, row[side])) for side in ("now", "before")))
+            for row in rows
+        ]
     )
 
 
-def _cells(row: Row) -> list[str]:
+def _cells(row: VersionRow) -> list[str]:
     now, before = (statistics.median(cpu for _, cpu in side) for side in (row.now, row.before))
     ratio = statistics.median(old[1] / new[1] for new, old in zip(row.now, row.before, strict=True))
     walls = [statistics.median(wall for wall, _ in side) for side in (row.now, row.before)]
@@ -134,7 +137,7 @@ def _cells(row: Row) -> list[str]:
 
 def main() -> None:
     """Measure, and print or write the times."""
-    parser = argparse.ArgumentParser(prog="python -m bench.before", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m bench.versions", description=__doc__)
     parser.add_argument(
         "--before", type=Path, required=True, help="checkout of the earlier version, with its lab kernel"
     )

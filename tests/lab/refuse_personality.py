@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""``python refusing.py COMMAND...``: execute a command that may not call personality(2), as in most containers.
+"""``python refuse_personality.py COMMAND...``: run a command that may not call personality(2), as in most containers.
 
 The seccomp profile of Docker allows the call with few values, and refuses the one that disables address randomisation.
 """

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.unit.made_counters import write_counters
-from tests.unit.made_manifest import manifest
+from tests.unit.manifests import manifest
+from tests.unit.network_counters import write_counters
 
 from mptcplab.recording import samples
 from mptcplab.recording.record import Recording

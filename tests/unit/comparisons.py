@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from tests.unit.commanded import Output, output_of
+from tests.unit.command_output import Output, output_of
 
 from mptcplab.metrics.rows import ResultRow
 from mptcplab.metrics.subflows import MptcpCounts

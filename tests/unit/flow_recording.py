@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tests.unit.made_counters import write_counters
-from tests.unit.made_manifest import manifest
+from tests.unit.manifests import manifest
+from tests.unit.network_counters import write_counters
 
 from mptcplab.metrics.manifest import AddressOwner
 from mptcplab.recording import samples

@@ -11,8 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.unit.compared import row_of
-from tests.unit.made_results import TWO_LINES, make_results
+from tests.unit.comparisons import row_of
+from tests.unit.results_folders import TWO_LINES, make_results
 
 from mptcplab.errors import InputError
 from mptcplab.figure import FigureChoice, build_figure, from_results

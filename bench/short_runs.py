@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""``python -m bench.short --before CHECKOUT``: short runs and sweeps of them, beside an earlier version's.
+"""``python -m bench.short_runs --before CHECKOUT``: short runs and sweeps of them, beside an earlier version's.
 
 Runs of 0.1 s are executed in turns by both versions, with user code in the lab kernel's process and in stubs: the first
 run of a process, which imports and finds more than the others, each further one, and `mptcplab run` with many.
@@ -27,7 +27,7 @@ from bench.usage import measure_usage
 from mptcplab.engine.virtual.machine import INPROC
 
 ROOT = Path(__file__).parents[1]
-FILE = Path(__file__).with_name("short.json")
+FILE = Path(__file__).with_name("short_runs.json")
 MODES = ("on", "off")
 FIRST, FURTHER, SWEEP = "first run of a process", "each further run", "`mptcplab run`, {} runs"
 #: Wall seconds at most, of a run and of a whole sweep on two cores.
@@ -61,7 +61,7 @@ Times = tuple[float, float]
 
 
 @dataclass(frozen=True)
-class Row:
+class ShortRow:
     """The measurements of one mode of user code: the times of this version, and of the earlier one."""
 
     name: str
@@ -107,7 +107,9 @@ def _sweep(source: Path, mode: str, runs: int) -> Times:
         return max(usage.wall, time.monotonic() - started), usage.cpu
 
 
-def measure(before: Path, repeats: int, runs: int, modes: Sequence[str], report: Callable[[str], None]) -> list[Row]:
+def measure(
+    before: Path, repeats: int, runs: int, modes: Sequence[str], report: Callable[[str], None]
+) -> list[ShortRow]:
     """Return all times; ``before`` is the source of the earlier version, ``runs`` the extent of a sweep."""
     sources = ROOT / "src", before
     rows = []
@@ -121,8 +123,8 @@ def measure(before: Path, repeats: int, runs: int, modes: Sequence[str], report:
             for side, source in enumerate(sources):
                 sweeps[side].append(_sweep(source, mode, runs))
         firsts, further = ([[run for each in side for run in each[part]] for side in singles] for part in _PARTS)
-        of_mode = [Row(FIRST, mode, *firsts), Row(FURTHER, mode, *further)]
-        of_mode += [Row(SWEEP.format(runs), mode, *sweeps)] if runs else []
+        of_mode = [ShortRow(FIRST, mode, *firsts), ShortRow(FURTHER, mode, *further)]
+        of_mode += [ShortRow(SWEEP.format(runs), mode, *sweeps)] if runs else []
         for row in of_mode:
             report(" | ".join(_cells(row)))
         rows += of_mode
@@ -132,7 +134,7 @@ def measure(before: Path, repeats: int, runs: int, modes: Sequence[str], report:
 def table(document: Mapping[str, Any]) -> str:
     """Return the medians of wall and CPU seconds, the smallest wall seconds, and the targets."""
     head = ["0.1 s of MPTCP", "user code", "wall s", "before", "at best", "before", "target", "CPU s", "before"]
-    return table_of(head, [_cells(Row(**row)) for row in document["rows"]])
+    return table_of(head, [_cells(ShortRow(**row)) for row in document["rows"]])
 
 
 def written_table() -> str:
@@ -140,7 +142,7 @@ def written_table() -> str:
     return table(json.loads(FILE.read_text()))
 
 
-def _cells(row: Row) -> list[str]:
+def _cells(row: ShortRow) -> list[str]:
     walls, cpus = ([[times[part] for times in side] for side in (row.now, row.before)] for part in (0, 1))
     places = {"on": "in the kernel's process", "off": "in stubs"}
     return [
@@ -165,7 +167,7 @@ def _seconds(value: float) -> str:
 
 def main() -> None:
     """Measure, and print or write the times."""
-    parser = argparse.ArgumentParser(prog="python -m bench.short", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m bench.short_runs", description=__doc__)
     parser.add_argument(
         "--before", type=Path, required=True, help="checkout of the earlier version, with its lab kernel"
     )

@@ -52,7 +52,7 @@ class Present:
 
 
 def with_earlier(measured: Found, before: Found, present: Mapping[str, Present]) -> Found:
-    """Return what was ``found``, and what was there ``before`` of scenarios and sides that were not measured since.
+    """Return what was ``measured``, and what was there ``before`` of scenarios and sides that were not measured since.
 
     ``present`` has all scenarios in order.
     """

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Captures made by hand: TCP segments whose times and lengths are chosen, as pcap files.
 
-``python -m tests.unit.capture.made_captures`` writes the captures of examples/captures/ again.
+``python -m tests.unit.capture.tcp_captures`` writes the captures of examples/captures/ again.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The engine ``local`` inside the lab kernel, where it has netem and MPTCP: most kernels of machines in use lack one.
 
-``python -m validation.fidelity.inside FOLDER`` executes the runs that :func:`measured_inside` left in the folder.
+``python -m validation.fidelity.inner_engine FOLDER`` executes the runs that :func:`measured_inside` left in the folder.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def measured_inside(runs: Sequence[Run], folder: Path) -> dict[str, Any]:
     command = [sys.executable, "-m", "mptcplab", "exec", "--out", str(folder), "--stall", _STALL, "--no-stdin"]
     command += [word for name, value in environment.items() for word in ("--env", f"{name}={value}")]
     command += ["--env", "PYTHONDONTWRITEBYTECODE=1", "--env", "PATH"]
-    command += ["--", sys.executable, "-m", "validation.fidelity.inside", _INSIDE]
+    command += ["--", sys.executable, "-m", "validation.fidelity.inner_engine", _INSIDE]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env=os.environ)
     if not (folder / _FOUND).exists():
         raise LabError(f"the lab ended without results: {done.stderr[-300:]}", hint=f"see {folder}")
