@@ -30,8 +30,8 @@ class Cost:
     """
 
     name: str
-    one: list[float] = field(default_factory=list)
-    two: list[float] = field(default_factory=list)
+    one_path: list[float] = field(default_factory=list)
+    two_paths: list[float] = field(default_factory=list)
     whole_one: list[float] = field(default_factory=list)
     whole_two: list[float] = field(default_factory=list)
 
@@ -47,7 +47,7 @@ def measure(repeats: int, report: Callable[[str], None], extent: Extent = FULL) 
     if extent.algorithms is not None:
         settings = {name: chosen for name, chosen in settings.items() if name in (DEFAULT, *extent.algorithms)}
     duration = f"{extent.algorithms_s} s"
-    one, two = (
+    single, two = (
         {name: lab.workload_of(_scenario(paths, chosen, duration)) for name, chosen in settings.items()}
         for paths in (1, 2)
     )
@@ -55,11 +55,12 @@ def measure(repeats: int, report: Callable[[str], None], extent: Extent = FULL) 
     lab.measure(two[DEFAULT])
     for _ in range(repeats):
         for cost in costs:
-            _compare(one[DEFAULT], one[cost.name], cost.one, cost.whole_one)
-            _compare(two[DEFAULT], two[cost.name], cost.two, cost.whole_two)
+            _compare(single[DEFAULT], single[cost.name], cost.one_path, cost.whole_one)
+            _compare(two[DEFAULT], two[cost.name], cost.two_paths, cost.whole_two)
             report(
-                f"{cost.name}: one path {cost.one[-1]:.2f} per packet, {cost.whole_one[-1]:.2f} for the whole run; "
-                f"two paths {cost.two[-1]:.2f} and {cost.whole_two[-1]:.2f}"
+                f"{cost.name}: one path {cost.one_path[-1]:.2f} per packet, "
+                f"{cost.whole_one[-1]:.2f} for the whole run; "
+                f"two paths {cost.two_paths[-1]:.2f} and {cost.whole_two[-1]:.2f}"
             )
     return costs
 

@@ -200,20 +200,20 @@ def main() -> None:
     runs = []
     for _ in range(arguments.repeats):
         runs.append(measure(arguments.kernel, arguments.options, tuple(arguments.qemu.split())))
-    found: dict[str, Any] = {
+    document: dict[str, Any] = {
         "kernel": arguments.kernel,
         "load": os.getloadavg()[0],
-        "runs": [[asdict(one) for one in run] for run in runs],
+        "runs": [[asdict(boot) for boot in run] for run in runs],
     }
     if arguments.write:
-        arguments.write.write_text(json.dumps(found, indent=1) + "\n")
-    print(table(found))
+        arguments.write.write_text(json.dumps(document, indent=1) + "\n")
+    print(table(document))
 
 
-def table(found: dict[str, Any] | None = None) -> str:
+def table(document: dict[str, Any] | None = None) -> str:
     """Return the medians of all runs: each stage, and the time from the start to its end."""
-    found = found or json.loads(FILE.read_text())
-    columns = [_column(found["runs"], key) for key in ("wall", "cpu", "clock")]
+    document = document or json.loads(FILE.read_text())
+    columns = [_column(document["runs"], key) for key in ("wall", "cpu", "clock")]
     lines = [[title, *(cell for column in columns for cell in column[name])] for name, title in STAGES.items()]
     head = ["stage", "wall, s", "in all", "CPU, s", "in all", "machine's clock, s", "in all"]
     return table_of(head, lines)
@@ -224,12 +224,12 @@ def _column(runs: Sequence[Sequence[Mapping[str, Any]]], key: str) -> dict[str, 
     cells = {}
     before = [0.0] * len(runs)
     for name in STAGES:
-        values = [next(one for one in run if one["name"] == name)[key] for run in runs]
+        values = [next(program for program in run if program["name"] == name)[key] for run in runs]
         if None in values:
             cells[name] = ("", "")
             continue
-        own = [after - earlier for earlier, after in zip(before, values, strict=True)]
-        cells[name] = (f"{statistics.median(own):.2f}", f"{statistics.median(values):.2f}")
+        durations = [after - earlier for earlier, after in zip(before, values, strict=True)]
+        cells[name] = (f"{statistics.median(durations):.2f}", f"{statistics.median(values):.2f}")
         before = values
     return cells
 

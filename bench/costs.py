@@ -20,7 +20,7 @@ from typing import Any
 
 from tools.docs.making.pages import table_of
 
-from bench import before, curves, lab, machines, profile
+from bench import curves, lab, machines, profile, versions
 from bench.extent import FULL, SMOKE, Extent
 
 FILE = Path(__file__).with_name("costs.json")
@@ -40,7 +40,7 @@ class Side:
 
 
 @dataclass
-class Point:
+class CostPoint:
     """A position of a curve with both versions, and what takes the time with this one: shares by part."""
 
     label: str
@@ -52,7 +52,7 @@ class Point:
 
 def measure(
     name: str, earlier: Path, repeats: int, report: Callable[[str], None], extent: Extent = FULL
-) -> list[Point]:
+) -> list[CostPoint]:
     """Return the points of a curve; ``earlier`` is the source of the version to compare with."""
     points = []
     with tempfile.TemporaryDirectory(prefix="mptcplab-bench-") as folder:
@@ -61,11 +61,11 @@ def measure(
             full.write_text(case.full)
             empty.write_text(case.empty)
             sent = [lab.measure(lab.workload_of(text)).packet_hops for text in (case.full, case.empty)]
-            point = Point(case.label, sent[0] - sent[1])
+            point = CostPoint(case.label, sent[0] - sent[1])
             for _ in range(repeats):
-                for side, source in ((point.now, before.ROOT / "src"), (point.before, earlier)):
-                    side.full.append(before.run(full, source)[1])
-                    side.empty.append(before.run(empty, source)[1])
+                for side, source in ((point.now, versions.ROOT / "src"), (point.before, earlier)):
+                    side.full.append(versions.run(full, source)[1])
+                    side.empty.append(versions.run(empty, source)[1])
             point.parts = profile.shares(case.full)
             report(f"{name}: {' | '.join(_cells(point))}")
             points.append(point)
@@ -79,12 +79,12 @@ def table(name: str) -> str:
     return table_of([*head, *profile.PARTS], [_cells(point) for point in points])
 
 
-def _read(row: dict[str, Any]) -> Point:
+def _read(row: dict[str, Any]) -> CostPoint:
     sides = {side: Side(**row[side]) for side in ("now", "before")}
-    return Point(row["label"], row["packet_hops"], **sides, parts=row["parts"])
+    return CostPoint(row["label"], row["packet_hops"], **sides, parts=row["parts"])
 
 
-def _cells(point: Point) -> list[str]:
+def _cells(point: CostPoint) -> list[str]:
     now, earlier = point.now.carrying_s, point.before.carrying_s
     return [
         point.label,
@@ -112,16 +112,16 @@ def main() -> None:
         parser.error("--write: the shortest form measures nothing; leave --smoke out")
     if shutil.which(profile.PERF) is None:
         parser.error(f"{profile.PERF} is not installed: sudo apt-get install linux-perf")
-    found: dict[str, Any] = {"curves": {}}
+    document: dict[str, Any] = {"curves": {}}
     if arguments.write and FILE.exists():
-        found = json.loads(FILE.read_text())
-    found["machine"] = machines.present()
+        document = json.loads(FILE.read_text())
+    document["machine"] = machines.present()
     extent = SMOKE if arguments.smoke else FULL
     for name in arguments.only or curves.AXES:
         points = measure(name, arguments.before / "src", arguments.repeats, _report, extent)
-        found["curves"][name] = [asdict(point) for point in points]
+        document["curves"][name] = [asdict(point) for point in points]
         if arguments.write:
-            FILE.write_text(json.dumps(found, indent=1) + "\n")
+            FILE.write_text(json.dumps(document, indent=1) + "\n")
 
 
 def _report(text: str) -> None:

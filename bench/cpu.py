@@ -50,7 +50,7 @@ _Report = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class Row:
+class CpuRow:
     """One cipher and kind of traffic: throughput in Mbit/s, natively of each repeat.
 
     ``native_busy`` is the part of its share of a CPU that the entry used natively: 1 if that was the limit.
@@ -70,7 +70,7 @@ class Row:
         return self.lab_mbps / statistics.median(self.native_mbps)
 
 
-def measure(ciphers: Sequence[str], seconds: float, repeats: int, report: _Report) -> list[Row]:
+def measure(ciphers: Sequence[str], seconds: float, repeats: int, report: _Report) -> list[CpuRow]:
     """Return one row per cipher and kind of traffic.
 
     Each repeat measures the costs and the throughput one after the other. The lab runs once, with the costs that follow
@@ -90,12 +90,12 @@ def measure(ciphers: Sequence[str], seconds: float, repeats: int, report: _Repor
         for load, options in LOADS.items():
             mbps, busy = zip(*native[load], strict=True)
             lab = _lab(cipher, options, seconds, costs)
-            rows.append(Row(cipher, load, costs.per_call_ns, costs.per_byte_ns, mbps, busy, lab))
+            rows.append(CpuRow(cipher, load, costs.per_call_ns, costs.per_byte_ns, mbps, busy, lab))
             report(_text(rows[-1]))
     return rows
 
 
-def _text(row: Row) -> str:
+def _text(row: CpuRow) -> str:
     native = f"{statistics.median(row.native_mbps):.0f} ({min(row.native_mbps):.0f} to {max(row.native_mbps):.0f})"
     limit = f"busy {min(row.native_busy):.2f}"
     return f"{row.cipher:24} {row.load:30} native {native:20} {limit}  lab {row.lab_mbps:5.0f}  ratio {row.ratio:.2f}"
@@ -112,12 +112,12 @@ def _samples(cipher: str) -> tuple[LoadSample, ...]:
             report=lambda _: None,
             started=lambda side, running: _limit(running, group) if side.name == "entry" else None,
         )
-    (entry,) = (one for one in calibrations if one.side == "entry")
+    (entry,) = (calibration for calibration in calibrations if calibration.side == "entry")
     return entry.samples
 
 
 def _median(samples: Sequence[LoadSample]) -> LoadSample:
-    values = ([getattr(one, name) for one in samples] for name in ("cpu_ns", "calls", "bytes"))
+    values = ([getattr(sample, name) for sample in samples] for name in ("cpu_ns", "calls", "bytes"))
     return LoadSample(samples[0].load, *map(statistics.median, values))
 
 
@@ -200,7 +200,7 @@ def _lab(cipher: str, options: Sequence[str], seconds: float, costs: Costs) -> f
     workload = workload_of(_SCENARIO.format(kernel=_KERNEL, cpu=cpu))
     hosts = {"entry_host": "10.0.1.2", "exit_host": "10.0.2.2", "server_host": "10.0.3.2"}
     exit_, entry = shadowsocks_libev_sides(cipher, **hosts)
-    servers = [Program(one.name, one.name, "server", one.argv) for one in (flow_server(), exit_, entry)]
+    servers = [Program(program.name, program.name, "server", program.argv) for program in (flow_server(), exit_, entry)]
     client = _client(options, seconds, entry, hosts["entry_host"])
     deadline_ns = round(1e9 * (seconds + 600))
     programs = (
@@ -285,7 +285,7 @@ def main() -> None:
 
 def table(file: Path = FILE) -> str:
     """Return the table of docs/cpu.md: throughput of every cipher and kind of traffic, from what ``--write`` wrote."""
-    rows = [Row(**row) for row in json.loads(file.read_text())["rows"]]
+    rows = [CpuRow(**row) for row in json.loads(file.read_text())["rows"]]
     lines = ["| cipher | traffic | native, Mbit/s | lab, Mbit/s | lab / native |", "| --- | --- | --- | --- | --- |"]
     for row in rows:
         low, high = min(row.native_mbps), max(row.native_mbps)

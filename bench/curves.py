@@ -68,7 +68,7 @@ def power_law(xs: Sequence[float], ys: Sequence[float]) -> float:
 
 
 @dataclass(frozen=True)
-class Case:
+class CurveCase:
     """One position of a curve: the scenario, and the same with almost no traffic."""
 
     label: str
@@ -92,42 +92,42 @@ def measure(name: str, repeats: int, report: Callable[[str], None], extent: Exte
     return Curve(name, AXES[name], tuple(points))
 
 
-def cases_of(name: str, extent: Extent = FULL) -> list[Case]:
+def cases_of(name: str, extent: Extent = FULL) -> list[CurveCase]:
     """Return the positions of a curve of ``AXES``."""
     return list(_CASES[name](extent))
 
 
-def _case(label: str, seconds: float, scenario: Callable[[str], str]) -> Case:
+def _case(label: str, seconds: float, scenario: Callable[[str], str]) -> CurveCase:
     """Return the position of ``scenario``, which takes the duration."""
-    return Case(label, scenario(f"{seconds} s"), scenario(_SHORT))
+    return CurveCase(label, scenario(f"{seconds} s"), scenario(_SHORT))
 
 
-def _rates(extent: Extent) -> Iterator[Case]:
+def _rates(extent: Extent) -> Iterator[CurveCase]:
     for rate, seconds in extent.rates.items():
         yield _case(rate, seconds, partial(scenarios.one_path, rate))
 
 
-def _flows(extent: Extent) -> Iterator[Case]:
+def _flows(extent: Extent) -> Iterator[CurveCase]:
     for n in extent.flows:
         yield _case(str(n), extent.flows_s, partial(scenarios.one_path, "1 Gbit/s", connections=n))
 
 
-def _hops(extent: Extent) -> Iterator[Case]:
+def _hops(extent: Extent) -> Iterator[CurveCase]:
     for n in extent.hops:
         yield _case(str(n), extent.hops_s, partial(scenarios.one_path, "300 Mbit/s", routers=n))
 
 
-def _hosts(extent: Extent) -> Iterator[Case]:
+def _hosts(extent: Extent) -> Iterator[CurveCase]:
     for n in extent.hosts:
         yield _case(str(n), extent.hosts_s, partial(scenarios.star, n, 1000 / (n // 2)))
 
 
-def _subflows(extent: Extent) -> Iterator[Case]:
+def _subflows(extent: Extent) -> Iterator[CurveCase]:
     for n in extent.subflows:
         yield _case(str(n), extent.subflows_s, partial(scenarios.many_paths, n))
 
 
-def _samples(extent: Extent) -> Iterator[Case]:
+def _samples(extent: Extent) -> Iterator[CurveCase]:
     for interval in extent.samples:
         yield _case(interval, extent.samples_s, partial(scenarios.two_paths, "flow", sampled=interval))
 
@@ -141,7 +141,7 @@ AXES = {
     "sampling": "time between samples, two paths of 100 Mbit/s",
 }
 """The title of each curve's axis, by the curve's name."""
-_CASES: dict[str, Callable[[Extent], Iterator[Case]]] = {
+_CASES: dict[str, Callable[[Extent], Iterator[CurveCase]]] = {
     "rate": _rates,
     "flows": _flows,
     "hops": _hops,

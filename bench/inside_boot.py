@@ -31,15 +31,15 @@ def install(client: str) -> None:
     from mptcplab.guest.timeline import Timeline
 
     mark("imports")
-    _after(start, "_load_modules", "modules")
-    _after(Nodes, "set_up", "network", lambda nodes: _watch(nodes, client))
-    _before(Timeline, "_run_clients", "servers")
-    _before(Timeline, "_end_servers", "traffic")
-    _before(start, "_send_results", "counters")
-    _after(start, "_send_results", "results")
+    _call_after(start, "_load_modules", "modules")
+    _call_after(Nodes, "set_up", "network", lambda nodes: _watch(nodes, client))
+    _call_before(Timeline, "_run_clients", "servers")
+    _call_before(Timeline, "_end_servers", "traffic")
+    _call_before(start, "_send_results", "counters")
+    _call_after(start, "_send_results", "results")
 
 
-def _after(owner: Any, function: str, name: str, also: Callable[[Any], None] | None = None) -> None:
+def _call_after(owner: Any, function: str, name: str, also: Callable[[Any], None] | None = None) -> None:
     original = getattr(owner, function)
 
     @functools.wraps(original)
@@ -53,7 +53,7 @@ def _after(owner: Any, function: str, name: str, also: Callable[[Any], None] | N
     setattr(owner, function, wrapper)
 
 
-def _before(owner: Any, function: str, name: str) -> None:
+def _call_before(owner: Any, function: str, name: str) -> None:
     original = getattr(owner, function)
 
     @functools.wraps(original)

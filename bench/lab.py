@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from bench.usage import Usage, measured
+from bench.usage import Usage, measure_usage
 from mptcplab.engine.tools import compile_tools
 from mptcplab.engine.virtual.engine import VirtualEngine
 from mptcplab.kernel import find_kernel
@@ -80,7 +80,7 @@ def cpu() -> int:
 def measure(workload: Workload) -> Lab:
     """Execute and measure a workload once, with its kernel."""
     engine(workload.kernel)  # prepared before the measurement
-    result, usage = measured(lambda: _execute(workload))
+    result, usage = measure_usage(lambda: _execute(workload))
     return Lab(usage=usage, **result)
 
 
@@ -90,12 +90,12 @@ def _execute(workload: Workload) -> dict[str, Any]:
         outcome = engine(workload.kernel).execute(workload.plan, seed=_SEED, folder=folder, cpu=cpu())
         return {
             "virtual_seconds": (outcome.virtual_ns - outcome.zero_ns) / 1e9,
-            "payload_bytes": sum(_received(folder)),
-            "packet_hops": sum(_sent(folder)),
+            "payload_bytes": sum(_received_payloads(folder)),
+            "packet_hops": sum(_sent_packets(folder)),
         }
 
 
-def _received(folder: Path) -> Iterator[int]:
+def _received_payloads(folder: Path) -> Iterator[int]:
     """Yield the payload at the receivers that `flow` servers and iperf3 clients report."""
     for file in sorted((folder / "out").glob("*.out")):
         text = file.read_text()
@@ -105,7 +105,7 @@ def _received(folder: Path) -> Iterator[int]:
             yield json.loads(text)["end"]["sum_received"]["bytes"]
 
 
-def _sent(folder: Path) -> Iterator[int]:
+def _sent_packets(folder: Path) -> Iterator[int]:
     """Yield the packets sent on the links; an IFB is not a link, but only a device for shaping."""
     for file in (folder / "counters").glob("*/link.json"):
         for device in json.loads(file.read_text()):

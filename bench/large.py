@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from bench import lab, machines
-from bench.usage import measured
+from bench.usage import measure_usage
 from mptcplab.campaign.record import prepare_engines
 from mptcplab.errors import LabError
 from mptcplab.gateway.registry import PROGRAMS
@@ -43,7 +43,7 @@ CASES = (
 
 
 @dataclass(frozen=True)
-class Row:
+class LargeRow:
     """One run: goodput in virtual time, wall and CPU seconds, and the memory of the largest process."""
 
     program: str
@@ -61,28 +61,28 @@ def _plan(program: str, cipher: str, size: str) -> tuple[Plan, Any]:
     return compile_plan(run.point.scenario, seed=run.seed), prepare_engines([run]).engine_for(run)
 
 
-def measure(program: str, cipher: str, size: str) -> Row:
+def measure(program: str, cipher: str, size: str) -> LargeRow:
     """Execute one run and measure it. :raises LabError: if it fails."""
     plan, engine = _plan(program, cipher, size)
 
     def work() -> dict[str, float]:
         with tempfile.TemporaryDirectory(prefix="mptcplab-bench-") as folder:
             outcome = engine.execute(plan, seed=1, folder=Path(folder), cpu=lab.cpu())
-        client = next(one for one in outcome.programs if one["name"] == "fetch.client")
+        client = next(program for program in outcome.programs if program["name"] == "fetch.client")
         memory = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
         return {"seconds": (client["end_ns"] - client["start_ns"]) / 1e9, "memory_mib": memory / _KIB}
 
-    found, usage = measured(work)
-    goodput = 8 * float(Size.parse(size)) / found["seconds"] / 1e6
-    return Row(program, cipher, size, goodput, usage.wall, usage.cpu, found["memory_mib"])
+    document, usage = measure_usage(work)
+    goodput = 8 * float(Size.parse(size)) / document["seconds"] / 1e6
+    return LargeRow(program, cipher, size, goodput, usage.wall, usage.cpu, document["memory_mib"])
 
 
 def table(file: Path = FILE) -> str:
     """Return the table of docs/gateways.md from what ``--write`` wrote."""
-    return text([Row(**row) for row in json.loads(file.read_text())["rows"]])
+    return text([LargeRow(**row) for row in json.loads(file.read_text())["rows"]])
 
 
-def text(rows: Sequence[Row]) -> str:
+def text(rows: Sequence[LargeRow]) -> str:
     """Return the rows as Markdown. The wall time says something only of an idle machine, the CPU time little more."""
     lines = ["| program | cipher | Mbit/s | wall s | CPU s | MiB |", "| --- | --- | ---: | ---: | ---: | ---: |"]
     for row in rows:

@@ -43,7 +43,7 @@ class Value:
 
 
 @dataclass(frozen=True)
-class Machine:
+class MeasuredMachine:
     """One machine: its description, the origin of its values, and the values by their keys, one per invocation.
 
     ``algorithms`` has, by name, median costs relative to mainline's default: per packet and hop and for the whole run
@@ -73,18 +73,18 @@ class Machine:
         return f"{facts['cores']}-core {kind}, {facts['cpu']}, Linux {facts['kernel']}{python}{load}; {by}"
 
 
-def load(folder: Path = FOLDER) -> list[Machine]:
+def load(folder: Path = FOLDER) -> list[MeasuredMachine]:
     """Return all machines by name. :raises ValueError: naming a file that does not describe a :class:`Machine`."""
     return [_read(file) for file in sorted(folder.glob("*.json"))]
 
 
-def _read(file: Path) -> Machine:
+def _read(file: Path) -> MeasuredMachine:
     try:
         data = json.loads(file.read_text())
-        values = {key: [Value(**one) for one in several] for key, several in data.pop("values").items()}
+        values = {key: [Value(**value) for value in several] for key, several in data.pop("values").items()}
         average = data.pop("load", None)
         data |= {key: tuple(data.get(key, ())) for key in ("notes", "earlier")}
-        machine = Machine(name=file.stem, values=values, load=average and tuple(average), **data)
+        machine = MeasuredMachine(name=file.stem, values=values, load=average and tuple(average), **data)
     except (KeyError, TypeError, json.JSONDecodeError) as error:
         raise ValueError(f"{file.name}: {error}") from error
     if machine.origin not in ORIGINS:
@@ -113,9 +113,10 @@ def write(file: Path, ratios: Sequence[Ratio], costs: Sequence[Cost], *, load: t
     """
     before = _read(file) if file.exists() else None
     values = {ratio.key: [asdict(_value(ratio.values))] for ratio in ratios if ratio.values}
-    columns = ("one", "whole_one", "two", "whole_two")
+    columns = {"one": "one_path", "whole_one": "whole_one", "two": "two_paths", "whole_two": "whole_two"}
     algorithms = {
-        cost.name: {name: round(statistics.median(getattr(cost, name)), 2) for name in columns} for cost in costs
+        cost.name: {key: round(statistics.median(getattr(cost, name)), 2) for key, name in columns.items()}
+        for cost in costs
     }
     document = {
         "origin": ORIGINS[0],

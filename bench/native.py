@@ -48,7 +48,7 @@ class Native:
         return self.packet_hops / self.cpu_seconds
 
 
-def possible() -> str | None:
+def find_obstacle() -> str | None:
     """Return the reason why it cannot be measured here, or None."""
     if os.geteuid() != 0:
         return "needs root, to create network namespaces"
@@ -70,20 +70,22 @@ def measure(*, seconds: float, cpu: int, quantum_us: int) -> Native:
         started, thread_before = time.monotonic(), _cpu_of(thread)
         before = os.times()
         with subprocess.Popen(
-            [*_inside(names["s"]), *pinned, flow, "server", *common, "--output", str(report)]
+            [*_namespace_command(names["s"]), *pinned, flow, "server", *common, "--output", str(report)]
         ) as server:
             _wait_for_listener(names["s"])
             call = ("client", "--connect", _SERVER, "--seconds", f"{seconds:g}", *common, "--output", "/dev/null")
-            subprocess.run([*_inside(names["c"]), *pinned, flow, *call], check=True, timeout=seconds + 30)
+            subprocess.run([*_namespace_command(names["c"]), *pinned, flow, *call], check=True, timeout=seconds + 30)
             server.wait(30)
         after = os.times()
         used = after.children_user - before.children_user + after.children_system - before.children_system
         events = [json.loads(line) for line in report.read_text().splitlines()]
         payload = sum(event["bytes"] for event in events if event["event"] == "end")
-        return Native(payload, _sent(names), used + _cpu_of(thread) - thread_before, time.monotonic() - started)
+        return Native(
+            payload, _count_packets(names), used + _cpu_of(thread) - thread_before, time.monotonic() - started
+        )
 
 
-def _sent(names: dict[str, str]) -> int:
+def _count_packets(names: dict[str, str]) -> int:
     packets = 0
     for name in names.values():
         command = ["ip", "-n", name, "-s", "-j", "link", "show"]
@@ -92,7 +94,7 @@ def _sent(names: dict[str, str]) -> int:
     return packets
 
 
-def _inside(namespace: str) -> tuple[str, ...]:
+def _namespace_command(namespace: str) -> tuple[str, ...]:
     return ("ip", "netns", "exec", namespace)
 
 
@@ -110,11 +112,11 @@ def _network() -> Iterator[dict[str, str]]:
             _ip("-n", names[node], "address", "add", address, "dev", link)
             _ip("-n", names[node], "link", "set", "dev", link, "up")
             offloads = ("ethtool", "-K", link, "tso", "off", "gso", "off", "gro", "off")
-            subprocess.run([*_inside(names[node]), *offloads], check=True, capture_output=True)
+            subprocess.run([*_namespace_command(names[node]), *offloads], check=True, capture_output=True)
         _ip("-n", names["c"], "route", "add", "default", "via", "10.77.1.2")
         _ip("-n", names["s"], "route", "add", "default", "via", "10.77.2.1")
         forwarding = ("sysctl", "-qw", "net.ipv4.ip_forward=1")
-        subprocess.run([*_inside(names["r"]), *forwarding], check=True)
+        subprocess.run([*_namespace_command(names["r"]), *forwarding], check=True)
         yield names
     finally:
         for name in names.values():
@@ -127,7 +129,7 @@ def _ip(*words: str) -> None:
 
 def _wait_for_listener(namespace: str) -> None:
     deadline = time.monotonic() + 10
-    command = [*_inside(namespace), "ss", "-ltnH", f"sport = :{_PORT}"]
+    command = [*_namespace_command(namespace), "ss", "-ltnH", f"sport = :{_PORT}"]
     while not subprocess.run(command, capture_output=True).stdout:
         if time.monotonic() > deadline:
             raise TimeoutError("the server of the native measurement does not listen")

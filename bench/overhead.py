@@ -13,7 +13,7 @@ from pathlib import Path
 
 from bench import lab, scenarios
 from bench.ratios import Ratio
-from bench.usage import Usage, measured
+from bench.usage import Usage, measure_usage
 from mptcplab.campaign.lab import Lab, Stop
 from mptcplab.campaign.record import Engines
 from mptcplab.engine.defaults import DEFAULT_ENGINE
@@ -65,7 +65,7 @@ def _boot() -> Usage:
             if b"Attempted to kill init" not in done.stdout + done.stderr:
                 raise RuntimeError("the kernel did not reach its process 1")
 
-    _, usage = measured(work)
+    _, usage = measure_usage(work)
     return usage
 
 
@@ -86,7 +86,7 @@ def _whole() -> Usage:
                 raise result.error
 
         started = time.monotonic()
-        _, usage = measured(work)
+        _, usage = measure_usage(work)
         return Usage(max(usage.wall, time.monotonic() - started), usage.user, usage.system)
 
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bench import machines
-from bench.machines import Machine, Value
+from bench.machines import MeasuredMachine, Value
 
 PAGE = Path(__file__).parent / "README.md"
 _TARGETS = {
@@ -36,25 +36,31 @@ _TARGETS = {
 """The description and target of each ratio by its key, in the order of the table."""
 
 
-def ratio_table(found: Sequence[Machine]) -> str:
+def ratio_table(results: Sequence[MeasuredMachine]) -> str:
     """Return the values of all machines, the range of medians over machines, and on how many the target was met."""
-    head = ["ratio", *(f"machine {machine.name.upper()}" for machine in found), "range over machines", "target", "met"]
-    rows = [_row(key, found) for key in _TARGETS if any(machine.values.get(key) for machine in found)]
+    head = [
+        "ratio",
+        *(f"machine {machine.name.upper()}" for machine in results),
+        "range over machines",
+        "target",
+        "met",
+    ]
+    rows = [_row(key, results) for key in _TARGETS if any(machine.values.get(key) for machine in results)]
     return _markdown(head, rows)
 
 
-def _row(key: str, found: Sequence[Machine]) -> list[str]:
+def _row(key: str, results: Sequence[MeasuredMachine]) -> list[str]:
     title, target = _TARGETS[key]
-    by_machine = [machine.values.get(key, []) for machine in found]
+    by_machine = [machine.values.get(key, []) for machine in results]
     medians = [value.median for values in by_machine for value in values]
     span = f"{min(medians):g}" if len(set(medians)) == 1 else f"{min(medians):g} to {max(medians):g}"
     measured = [values for values in by_machine if values]
-    met = sum(all(reached(value.median, target) for value in values) for values in measured)
+    met = sum(all(meets_target(value.median, target) for value in values) for values in measured)
     cells = ["; ".join(map(_text, values)) for values in by_machine]
     return [title, *cells, span, target, f"{met} of {len(measured)}"]
 
 
-def reached(value: float, target: str) -> bool:
+def meets_target(value: float, target: str) -> bool:
     """Return whether ``value`` meets a target such as ``>= 20``, ``<= 0.7`` or ``0.5 to 2``."""
     if " to " in target:
         low, high = map(float, target.split(" to "))
@@ -73,7 +79,7 @@ def _text(value: Value) -> str:
     return f"{text}, {', '.join(details)}" if details else text
 
 
-def algorithm_table(found: Sequence[Machine]) -> str:
+def algorithm_table(results: Sequence[MeasuredMachine]) -> str:
     """Return the costs of congestion controls and schedulers by mainline's default: medians, one and two paths."""
     columns = {
         "one": "one path, per packet and hop",
@@ -81,7 +87,7 @@ def algorithm_table(found: Sequence[Machine]) -> str:
         "two": "two paths, per packet and hop",
         "whole_two": "two paths, whole run",
     }
-    measured = [machine for machine in found if machine.algorithms]
+    measured = [machine for machine in results if machine.algorithms]
     shown = [key for key in columns if any(key in cost for machine in measured for cost in machine.algorithms.values())]
     names = dict.fromkeys(name for machine in measured for name in machine.algorithms)
     rows = []
@@ -99,10 +105,10 @@ def _span(values: Sequence[float]) -> str:
     return f"{low:.2f}" if low == high else f"{low:.2f} to {high:.2f}"
 
 
-def machine_list(found: Sequence[Machine]) -> str:
+def machine_list(results: Sequence[MeasuredMachine]) -> str:
     """Return a list of the machines with their descriptions and notes."""
     lines = []
-    for machine in found:
+    for machine in results:
         lines.append(f"- **Machine {machine.name.upper()}**: {machine.text}.")
         lines += [f"  - {note}" for note in machine.notes]
         lines += [f"  - Of an earlier invocation: {note}" for note in machine.earlier]
@@ -113,7 +119,7 @@ def _markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join("| " + " | ".join(cells) + " |" for cells in (head, ["---"] * len(head), *rows))
 
 
-def written(text: str, found: Sequence[Machine]) -> str:
+def update_blocks(text: str, results: Sequence[MeasuredMachine]) -> str:
     """Return the page with its blocks generated again. :raises ValueError: if it has no place for one."""
     blocks = {"ratios": ratio_table, "algorithms": algorithm_table, "machines": machine_list}
     for name, make in blocks.items():
@@ -122,7 +128,7 @@ def written(text: str, found: Sequence[Machine]) -> str:
         _, closed, after = rest.partition(end)
         if not (opened and closed):
             raise ValueError(f"{PAGE.name} has no place for the table bench-{name}")
-        text = f"{before}{begin}\n{make(found)}\n{end}{after}"
+        text = f"{before}{begin}\n{make(results)}\n{end}{after}"
     return text
 
 
@@ -134,7 +140,7 @@ def main() -> None:
     )
     arguments = parser.parse_args()
     try:
-        now = written(PAGE.read_text(), machines.load())
+        now = update_blocks(PAGE.read_text(), machines.load())
     except ValueError as error:
         parser.error(str(error))
     if arguments.check and now != PAGE.read_text():

@@ -57,8 +57,8 @@ def algorithm_table(costs: Sequence[algorithms.Cost]) -> Table:
     rows = [
         (
             cost.name,
-            *map(spread, (cost.one, cost.two, cost.whole_one, cost.whole_two)),
-            "yes" if max(map(statistics.median, (cost.one, cost.two))) <= algorithms.MAX_RATIO else "no",
+            *map(spread, (cost.one_path, cost.two_paths, cost.whole_one, cost.whole_two)),
+            "yes" if max(map(statistics.median, (cost.one_path, cost.two_paths))) <= algorithms.MAX_RATIO else "no",
         )
         for cost in costs
     ]
@@ -72,7 +72,8 @@ def algorithm_table(costs: Sequence[algorithms.Cost]) -> Table:
         ),
     )
     notes = (
-        f"Wall time divided by mainline's default's just before; median (minimum to maximum), n = {len(costs[0].one)}.",
+        "Wall time divided by mainline's default's just before; median (minimum to maximum), "
+        f"n = {len(costs[0].one_path)}.",
         f"On a {machine()}.",
     )
     title = "Cost of congestion controls and schedulers"

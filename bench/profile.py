@@ -68,8 +68,8 @@ def part_of(function: str) -> str:
 def _functions(system_map: Path) -> tuple[list[int], list[str]]:
     """Return the addresses and names of the kernel's functions, in the order of addresses."""
     rows = (line.split() for line in system_map.read_text().splitlines())
-    found = sorted((int(address, 16), name) for address, kind, name in rows if kind in "tTwW")
-    return [address for address, _ in found], [name for _, name in found]
+    symbols = sorted((int(address, 16), name) for address, kind, name in rows if kind in "tTwW")
+    return [address for address, _ in symbols], [name for _, name in symbols]
 
 
 def count(script: str, functions: tuple[Sequence[int], Sequence[str]]) -> dict[str, float]:

@@ -101,12 +101,12 @@ def against_native(repeats: int, report: Callable[[str], None], extent: Extent =
     payload = Ratio("payload per CPU second against the native kernel, TCP unshaped", 0.5, key="native-payload")
     title = "packets x hops per CPU second against the native kernel, TCP unshaped"
     packets = Ratio(title, 0.5, key="native-packets")
-    payload.left_out = packets.left_out = native.possible()
+    payload.left_out = packets.left_out = native.find_obstacle()
     if payload.left_out:
         return [payload, packets]
     for _ in range(repeats):
         theirs = [_native(extent, quantum) for quantum in extent.quanta_us]
-        ours = [_unshaped(extent, quantum) for quantum in extent.quanta_us]
+        ours = [_measure_unshaped(extent, quantum) for quantum in extent.quanta_us]
         best = [max(run.payload_per_cpu_second for run in side) / 1e6 for side in (ours, theirs)]
         _note(payload, best, "MB per CPU s", report)
         best = [max(run.packet_hops_per_cpu_second for run in side) / 1e3 for side in (ours, theirs)]
@@ -124,6 +124,6 @@ def _native(extent: Extent, quantum: int) -> native.Native:
     return native.measure(seconds=extent.native_s, cpu=lab.cpu(), quantum_us=quantum)
 
 
-def _unshaped(extent: Extent, quantum: int) -> lab.Lab:
-    text = scenarios.unshaped(f"{extent.unshaped_s} s", delay="1 ms", quantum=f"{quantum} us")
+def _measure_unshaped(extent: Extent, quantum: int) -> lab.Lab:
+    text = scenarios.unshaped_path(f"{extent.unshaped_s} s", delay="1 ms", quantum=f"{quantum} us")
     return lab.measure(lab.workload_of(text))

@@ -41,8 +41,8 @@ def main() -> None:
     parser.add_argument("--seconds", type=int, default=20, help="virtual seconds with a sample each ms; default 20")
     parser.add_argument("--repeats", type=int, default=3, help="repeats; default 3")
     arguments = parser.parse_args()
-    found = [cost_us(arguments.seconds) for _ in range(arguments.repeats)]
-    print(f"{statistics.median(found):.0f} us of CPU time per sample ({min(found):.0f} to {max(found):.0f})")
+    costs = [cost_us(arguments.seconds) for _ in range(arguments.repeats)]
+    print(f"{statistics.median(costs):.0f} us of CPU time per sample ({min(costs):.0f} to {max(costs):.0f})")
 
 
 def cost_us(seconds: int) -> float:

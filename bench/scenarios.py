@@ -53,7 +53,7 @@ def table_4_1(kind: str, duration: str) -> str:
     """
     (table,) = select("subramani2018/4.1")
     file = table.scenario.resolve()
-    (mptcp, *_) = [one.settings for one in load(file).points if one.settings["transport.protocol"] == "mptcp"]
+    (mptcp, *_) = [point.settings for point in load(file).points if point.settings["transport.protocol"] == "mptcp"]
     along = {table.table.along: duration}
     zipped = {key: value for key, value in mptcp.items() if key not in along}
     return f"""
@@ -108,7 +108,7 @@ read_quantum = "{_QUANTUM}"
     return "".join(parts)
 
 
-def unshaped(duration: str, *, delay: str, quantum: str) -> str:
+def unshaped_path(duration: str, *, delay: str, quantum: str) -> str:
     """Return a scenario of TCP through one router without a rate.
 
     Virtual time advances only when all processes are idle. With neither a rate nor a delay, no process ever waits, so a

@@ -52,7 +52,7 @@ print((times[-1] - times[0]) / (len(times) - 1))
 
 
 @dataclass(frozen=True)
-class Row:
+class StartRow:
     """CPU seconds of a command: of this version, of the earlier one, and of an interpreter that does nothing."""
 
     command: str
@@ -67,7 +67,7 @@ def _environment(source: Path) -> dict[str, str]:
     return kept | {"PYTHONPATH": str(source)}
 
 
-def _spent(command: Sequence[str], source: Path, variables: Mapping[str, str]) -> float:
+def _measure_cpu_s(command: Sequence[str], source: Path, variables: Mapping[str, str]) -> float:
     """Return the CPU seconds of a command with the package in ``source``."""
     process = subprocess.Popen(
         [sys.executable, *command],
@@ -91,35 +91,35 @@ def _per_run(source: Path, runs: int) -> float:
         return float(done.stdout)
 
 
-def measure(before: Path, repeats: int, runs: int, report: Callable[[str], None]) -> list[Row]:
+def measure(before: Path, repeats: int, runs: int, report: Callable[[str], None]) -> list[StartRow]:
     """Return the CPU times of all commands, in turns; ``before`` is the source of the earlier version."""
     rows = []
     for name, (words, variables) in COMMANDS.items():
-        row = Row(name, [], [], [])
+        row = StartRow(name, [], [], [])
         sides = [(row.now, ROOT / "src"), (row.before, before)]
         for number in range(repeats + 1):
-            for found, source in sides:
-                spent = _spent(("-m", "mptcplab", *words), source, variables)
-                found += [spent] if number else []
-            row.nothing.append(_spent(("-c", "pass"), before, {}))
+            for results, source in sides:
+                spent = _measure_cpu_s(("-m", "mptcplab", *words), source, variables)
+                results += [spent] if number else []
+            row.nothing.append(_measure_cpu_s(("-c", "pass"), before, {}))
         report(f"{name}: {statistics.median(row.now):.3f} s, before {statistics.median(row.before):.3f} s")
         rows.append(row)
-    row = Row(RUN, [], [], [])
+    row = StartRow(RUN, [], [], [])
     for _ in range(max(1, repeats // 3)):
-        for found, source in ((row.now, ROOT / "src"), (row.before, before)):
-            found.append(_per_run(source, runs))
+        for results, source in ((row.now, ROOT / "src"), (row.before, before)):
+            results.append(_per_run(source, runs))
     report(f"{RUN}: {statistics.median(row.now):.3f} s, before {statistics.median(row.before):.3f} s")
     return [*rows, row]
 
 
-def table(found: dict[str, Any] | None = None) -> str:
+def table(document: dict[str, Any] | None = None) -> str:
     """Return medians of the CPU times, and the medians of their ratios."""
-    found = found or json.loads(FILE.read_text())
+    document = document or json.loads(FILE.read_text())
     head = ["command", "CPU s", "before", "now by before", "by an interpreter's start"]
-    return table_of(head, [_cells(Row(**row)) for row in found["rows"]])
+    return table_of(head, [_cells(StartRow(**row)) for row in document["rows"]])
 
 
-def _cells(row: Row) -> list[str]:
+def _cells(row: StartRow) -> list[str]:
     ratio = statistics.median(now / before for now, before in zip(row.now, row.before, strict=True))
     start = f"{statistics.median(row.now) / statistics.median(row.nothing):.1f}" if row.nothing else ""
     return [
@@ -148,14 +148,14 @@ def main() -> None:
         arguments.runs,
         lambda text: print(text, file=sys.stderr, flush=True),
     )
-    found = {
+    document = {
         "machine": machines.present(),
         "load": [round(average, 1) for average in (load, os.getloadavg()[0])],
         "rows": [{key: _round(value) for key, value in asdict(row).items()} for row in rows],
     }
     if arguments.write:
-        arguments.write.write_text(json.dumps(found, indent=1) + "\n")
-    print(table(found))
+        arguments.write.write_text(json.dumps(document, indent=1) + "\n")
+    print(table(document))
 
 
 def _round(value: Any) -> Any:

@@ -15,7 +15,7 @@ from pathlib import Path
 from bench import scenarios
 from bench.extent import FULL, Extent
 from bench.ratios import Ratio
-from bench.usage import measured
+from bench.usage import measure_usage
 from mptcplab import api
 
 _TICKS = os.sysconf("SC_CLK_TCK")
@@ -33,7 +33,7 @@ def all_cpus(repeats: int, report: Callable[[str], None], extent: Extent = FULL)
             file = Path(name, "bench.toml")
             file.write_text(f"repeats = {extent.sweep_runs}{scenarios.two_paths('flow', '100 ms')}")
             busy = _busy()
-            _, usage = measured(lambda file=file: _run(file))  # type: ignore[misc]
+            _, usage = measure_usage(lambda file=file: _run(file))  # type: ignore[misc]
             others = max(0.0, _busy() - busy - usage.cpu)
         ratio.values.append(usage.cpu / (usage.wall * cpus))
         left = usage.cpu / (usage.wall * cpus - others)
@@ -65,7 +65,9 @@ def estimates(repeats: int, report: Callable[[str], None], extent: Extent = FULL
     for _ in range(repeats):
         with tempfile.TemporaryDirectory(prefix="mptcplab-bench-") as name:
             file = Path(name, "bench.toml")
-            file.write_text(f"repeats = {extent.mixed_repeats}{scenarios.two_paths('flow', '1 s')}{_mixed(extent)}")
+            file.write_text(
+                f"repeats = {extent.mixed_repeats}{scenarios.two_paths('flow', '1 s')}{_sweep_text(extent)}"
+            )
             factors = estimate_factors(file)
         if not factors:
             ratio.left_out = "no run ended in the middle of the sweep, so there was no estimate"
@@ -76,7 +78,7 @@ def estimates(repeats: int, report: Callable[[str], None], extent: Extent = FULL
     return ratio
 
 
-def _mixed(extent: Extent) -> str:
+def _sweep_text(extent: Extent) -> str:
     durations = ", ".join(f'"{seconds} s"' for seconds in extent.mixed_s)
     return f"""
 [sweep]

@@ -30,7 +30,7 @@ class Usage:
         return self.user + self.system
 
 
-def measured(work: Callable[[], Any]) -> tuple[Any, Usage]:
+def measure_usage(work: Callable[[], Any]) -> tuple[Any, Usage]:
     """Run ``work()`` in a forked process; return its result, which must be valid JSON, and the usage of its *children*.
 
     The process adopts orphans, so that a grandchild counts even if its parent exited without waiting for it, as the lab

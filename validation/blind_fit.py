@@ -129,11 +129,11 @@ def draw_operators(number: int) -> Truth:
     """Draw 2 to 200 Mbit/s, 5 to 150 ms, queues of 20 to 500 ms, loss up to 0.5 % in half; large buffers."""
     draw = random.Random(f"lines of operators {number}")
 
-    def between(low: float, high: float) -> float:
+    def draw_between(low: float, high: float) -> float:
         return math.exp(draw.uniform(math.log(low), math.log(high)))
 
     def line() -> DrawnLine:
-        rate, rtt, queue = between(2e6, 200e6), between(5e6, 150e6), between(20e6, 500e6)
+        rate, rtt, queue = draw_between(2e6, 200e6), draw_between(5e6, 150e6), draw_between(20e6, 500e6)
         loss = draw.uniform(0, 0.005) if draw.random() < 0.5 else 0
         return DrawnLine(round(rate / 1000) * 1000, round(rtt / 2000) * 2000, round(queue), round(loss * 1e9))
 
@@ -238,7 +238,7 @@ def try_advice(folder: Path, observation: Observation, tried: tuple[str, ...]) -
     twin = uncomment(commented)
     changes = [change for change in list_changes(observation, twin, names) if change.words in tried]
     (folder / "twin.toml").write_text(write_scenario(commented))
-    advice = _ranked(folder / "twin.toml", twin, changes)
+    advice = _rank_changes(folder / "twin.toml", twin, changes)
     certain = [row for row in advice if row.verdict == "helps"] or [row for row in advice if row.verdict == "harms"]
     chosen = max(certain or advice, key=lambda row: abs(row.gain))
     true = tomllib.loads((folder / "truth.toml").read_text())
@@ -248,7 +248,9 @@ def try_advice(folder: Path, observation: Observation, tried: tuple[str, ...]) -
     if order != sorted(order):
         true["links"] = {"link1": true["links"]["link2"], "link2": true["links"]["link1"]}
     (folder / "true.toml").write_text(write_scenario(true))
-    in_truth = _ranked(folder / "true.toml", true, [change for change in changes if change.words == chosen.words])[0]
+    in_truth = _rank_changes(
+        folder / "true.toml", true, [change for change in changes if change.words == chosen.words]
+    )[0]
     is_right = in_truth.gain * chosen.gain > 0 or not (certain or in_truth.verdict in ("helps", "harms"))
     return {
         "change": chosen.words,
@@ -259,7 +261,7 @@ def try_advice(folder: Path, observation: Observation, tried: tuple[str, ...]) -
     }
 
 
-def _ranked(file: Path, tables: dict[str, Any], changes: list[Change]) -> list[Advice]:
+def _rank_changes(file: Path, tables: dict[str, Any], changes: list[Change]) -> list[Advice]:
     here = Path.cwd()
     os.chdir(file.parent)
     try:

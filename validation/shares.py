@@ -32,7 +32,7 @@ ENGINES = ("stock:6.12", "stock:7.2", "virtual")
 
 
 @dataclass(frozen=True)
-class Row:
+class ShareRow:
     """One run: goodput of the MPTCP connection and of the TCP flow beside it."""
 
     engine: str
@@ -48,29 +48,29 @@ class Row:
         return self.mptcp_mbps / self.tcp_mbps
 
 
-def measure(engine: str, control: str, seed: int, folder: Path) -> Row:
+def measure(engine: str, control: str, seed: int, folder: Path) -> ShareRow:
     """Return the result of one run, which is executed unless it is in ``folder``. :raises LabError: if it fails."""
     overrides = (*_POINT, f"hosts.client.transport.congestion_control={control}")
     runs = load(_SCENARIO, overrides=overrides, seed=seed, repeats=1).runs
     (done,) = api.execute_runs(runs, folder, jobs=1, engine=engine)
     assert done.result is not None
-    mbps = {one.workload: one.metrics["goodput_mbps"] for one in done.result.measured}
-    return Row(engine, done.result.kernel, control, seed, mbps["mptcp"], mbps["tcp"])
+    mbps = {measurement.workload: measurement.metrics["goodput_mbps"] for measurement in done.result.measured}
+    return ShareRow(engine, done.result.kernel, control, seed, mbps["mptcp"], mbps["tcp"])
 
 
-def ratios(rows: Sequence[Row]) -> Mapping[tuple[str, str], Interval]:
+def ratios(rows: Sequence[ShareRow]) -> Mapping[tuple[str, str], Interval]:
     """Return mean and interval of the ratio by engine and congestion control, in order."""
     ordered = sorted(rows, key=lambda row: (ENGINES.index(row.engine), list(CONTROLS).index(row.control)))
     groups = groupby(ordered, key=lambda row: (row.engine, row.control))
     return {key: mean_interval([row.ratio for row in group]) for key, group in groups}
 
 
-def read(file: Path) -> list[Row]:
+def read(file: Path) -> list[ShareRow]:
     """Return the rows of a file; none if it does not exist."""
-    return [Row(**row) for row in json.loads(file.read_text())["rows"]] if file.exists() else []
+    return [ShareRow(**row) for row in json.loads(file.read_text())["rows"]] if file.exists() else []
 
 
-def joined(old: Sequence[Row], new: Sequence[Row]) -> list[Row]:
+def join_rows(old: Sequence[ShareRow], new: Sequence[ShareRow]) -> list[ShareRow]:
     """Return all rows; of the same engine, control and seed, the new one."""
     return list({(row.engine, row.control, row.seed): row for row in (*old, *new)}.values())
 
@@ -78,20 +78,20 @@ def joined(old: Sequence[Row], new: Sequence[Row]) -> list[Row]:
 def table(file: Path = FILE) -> str:
     """Return the table of docs/ebpf.md, from what ``--write`` wrote."""
     rows = read(file)
-    found = ratios(rows)
+    intervals = ratios(rows)
     lines = [
         f"| kernel | {' | '.join(CONTROLS.values())} | n |",
         f"|{' --- |' * (len(CONTROLS) + 2)}",
     ]
     for engine in ENGINES:
-        of_engine = [found[engine, control] for control in CONTROLS if (engine, control) in found]
+        of_engine = [intervals[engine, control] for control in CONTROLS if (engine, control) in intervals]
         if not of_engine:
             continue
         release = next(row.release for row in rows if row.engine == engine)
         name = f"lab kernel {release}" if engine == "virtual" else f"Debian's {release}"
         counts = sorted({interval.n for interval in of_engine})
         span = " to ".join(map(str, dict.fromkeys((counts[0], counts[-1]))))
-        cells = (interval_text(found[engine, one]) if (engine, one) in found else "" for one in CONTROLS)
+        cells = (interval_text(intervals[engine, name]) if (engine, name) in intervals else "" for name in CONTROLS)
         lines.append(f"| {name} | {' | '.join(cells)} | {span} |")
     return "\n".join(lines) + "\n"
 
@@ -105,7 +105,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=_ROOT / "results/bench/shares", help="folder of the runs")
     parser.add_argument("--write", type=Path, metavar="FILE", help="also put the rows into this JSON file")
     arguments = parser.parse_args()
-    rows: list[Row] = []
+    rows: list[ShareRow] = []
     for seed in range(1, arguments.seeds + 1):
         for engine in arguments.engine or ENGINES:
             for control in arguments.control or CONTROLS:
@@ -116,7 +116,7 @@ def main() -> None:
                     sys.exit(error.status)
                 print(f"{engine} {control} seed {seed}: ratio {rows[-1].ratio:.3f}", file=sys.stderr, flush=True)
         if arguments.write:
-            document = {"rows": [asdict(row) for row in joined(read(arguments.write), rows)]}
+            document = {"rows": [asdict(row) for row in join_rows(read(arguments.write), rows)]}
             arguments.write.write_text(json.dumps(document, indent=1) + "\n")
     for (engine, control), interval in ratios(rows).items():
         print(f"{engine} {control}: {interval_text(interval)} (n = {interval.n})")

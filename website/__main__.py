@@ -11,7 +11,7 @@ from pathlib import Path
 from tools.release.versions import parse_version
 
 from mptcplab.errors import InputError
-from website.generated import list_generated
+from website.page_generator import list_generated
 from website.stage import ROOT, stage_pages
 from website.versions import add_version
 

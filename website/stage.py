@@ -86,8 +86,8 @@ def separate_lists(text: str) -> str:
 
 
 def _find_pages() -> list[Path]:
-    own = [ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md", ROOT / "bench" / "README.md"]
-    return own + sorted(DOCS.rglob("*.md"))
+    pages = [ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md", ROOT / "bench" / "README.md"]
+    return pages + sorted(DOCS.rglob("*.md"))
 
 
 def _source(page: Path) -> PurePosixPath:

@@ -229,8 +229,8 @@ def _exec(folder: Path, cpu: str, *command: str) -> str:
 
 def test_every_kind_of_process_is_charged(tmp_path: Path) -> None:
     cpu = '{ per_call = "1 ms", per_byte = "1 us" }'
-    found = json.loads(_exec(tmp_path, cpu, "python3", "-IS", "-c", SCRIPT))
-    milliseconds = {name: round(time, 2) for name, time in found.items()}
+    document = json.loads(_exec(tmp_path, cpu, "python3", "-IS", "-c", SCRIPT))
+    milliseconds = {name: round(time, 2) for name, time in document.items()}
     print(milliseconds)
     low_and_high = {
         "calls": (99.9, 100.1),
@@ -243,6 +243,6 @@ def test_every_kind_of_process_is_charged(tmp_path: Path) -> None:
         "messages": (10.9, 11.1),  # 10,000 bytes and one call
         "sleep": (1000.9, 1001.1),  # the CPU rests meanwhile
     }
-    assert {name: low <= found[name] <= high for name, (low, high) in low_and_high.items()} == dict.fromkeys(
-        found, True
+    assert {name: low <= document[name] <= high for name, (low, high) in low_and_high.items()} == dict.fromkeys(
+        document, True
     )

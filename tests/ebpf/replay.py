@@ -39,7 +39,7 @@ class Kind(IntEnum):
 
 
 @dataclass(frozen=True)
-class Event:
+class ReplayedEvent:
     """One event on one subflow. ``acked`` is in segments, of START the window; ``now`` is in jiffies."""
 
     kind: Kind
@@ -58,31 +58,31 @@ class State:
     credit: int
 
 
-def random_trace(seed: int, length: int) -> list[Event]:
+def random_trace(seed: int, length: int) -> list[ReplayedEvent]:
     """Return a trace over three subflows: slow start, losses, timeouts, pauses in which a path no longer counts."""
     source = random.Random(seed)
     bases = [source.choice((5_000, 20_000, 20_000, 80_000)) for _ in range(_SOCKETS)]
     # The clock comes round during the trace.
     now = 2**32 - 2_000
-    trace = [Event(Kind.START, number, 10, base, now) for number, base in enumerate(bases)]
+    trace = [ReplayedEvent(Kind.START, number, 10, base, now) for number, base in enumerate(bases)]
     after: dict[int, Kind] = {}
     while len(trace) < length:
         now = (now + source.choice((0, 0, 0, 1, 2, 250 if source.random() < 0.02 else 1))) % 2**32
         number = source.randrange(_SOCKETS)
         draw = source.random()
         if number in after and draw < 0.1:
-            trace.append(Event(after.pop(number), number, now=now))
+            trace.append(ReplayedEvent(after.pop(number), number, now=now))
         elif number not in after and draw < 0.015:
             kind = Kind.LOSS if source.random() < 0.8 else Kind.TIMEOUT
             after[number] = Kind.RECOVERED if kind is Kind.LOSS else Kind.TIMEOUT_OVER
-            trace.append(Event(kind, number, now=now))
+            trace.append(ReplayedEvent(kind, number, now=now))
         else:
             rtt_us = bases[number] + source.randrange(bases[number])
-            trace.append(Event(Kind.ACK, number, source.choice((1, 2, 2, 3, 10)), rtt_us, now))
-    return [*trace, *(Event(Kind.CLOSE, number, now=now) for number in range(_SOCKETS))]
+            trace.append(ReplayedEvent(Kind.ACK, number, source.choice((1, 2, 2, 3, 10)), rtt_us, now))
+    return [*trace, *(ReplayedEvent(Kind.CLOSE, number, now=now) for number in range(_SOCKETS))]
 
 
-def in_user_space(library: CDLL, control: str, trace: Sequence[Event]) -> Iterator[State]:
+def in_user_space(library: CDLL, control: str, trace: Sequence[ReplayedEvent]) -> Iterator[State]:
     """Execute a trace with the user-space build of the lab kernel's files."""
     world = World(library)
     subflows: dict[int, Subflow] = {}
@@ -91,17 +91,17 @@ def in_user_space(library: CDLL, control: str, trace: Sequence[Event]) -> Iterat
         if event.kind is Kind.START:
             made = world.subflow(control, event.acked, rtt_us=event.rtt_us, start=True)
             subflows[event.socket] = made
-        one = subflows[event.socket]
+        subflow = subflows[event.socket]
         if event.kind is Kind.ACK:
-            one.ack(event.acked, event.rtt_us)
+            subflow.ack(event.acked, event.rtt_us)
         elif event.kind not in (Kind.START, Kind.CLOSE):
-            getattr(one, event.kind.name.lower())()
-        yield State(one.window, one.ssthresh, one.exact - (one.window << 48))
+            getattr(subflow, event.kind.name.lower())()
+        yield State(subflow.window, subflow.ssthresh, subflow.exact - (subflow.window << 48))
         if event.kind is Kind.CLOSE:
-            one.close()
+            subflow.close()
 
 
-def in_ebpf(control: str, trace: Sequence[Event], folder: Path) -> list[State]:
+def in_ebpf(control: str, trace: Sequence[ReplayedEvent], folder: Path) -> list[State]:
     """Execute a trace with the eBPF program in this machine's kernel, which must permit that to us."""
     made = _compile(control, folder)
     mount_files()
@@ -124,7 +124,7 @@ def in_ebpf(control: str, trace: Sequence[Event], folder: Path) -> list[State]:
     return [State(value["cwnd"], value["ssthresh"], value["credit"]) for value in values]
 
 
-def _write_events(trace: Sequence[Event], pin: Path, folder: Path) -> None:
+def _write_events(trace: Sequence[ReplayedEvent], pin: Path, folder: Path) -> None:
     lines = []
     for number, event in enumerate(trace):
         value = _EVENT.pack(event.kind, event.socket, event.acked, event.rtt_us, event.now, 0, 0, 0, 0)

@@ -32,8 +32,8 @@ def test_every_event_leaves_the_same_window(library: CDLL, control: str, seed: i
     """Equal to the last bit of the fraction of a segment: both compile the same arithmetic."""
     trace = random_trace(seed, _EVENTS)
     expected = list(in_user_space(library, control, trace))
-    found = in_ebpf(control, trace, tmp_path)
-    different = [number for number, pair in enumerate(zip(expected, found, strict=True)) if pair[0] != pair[1]]
+    replayed = in_ebpf(control, trace, tmp_path)
+    different = [number for number, pair in enumerate(zip(expected, replayed, strict=True)) if pair[0] != pair[1]]
     losses = sum(event.kind in (Kind.LOSS, Kind.TIMEOUT) for event in trace)
     windows = {state.cwnd for state in expected}
     print(f"{control}: {len(trace)} events, {losses} losses, windows {min(windows)} to {max(windows)}")
@@ -41,4 +41,4 @@ def test_every_event_leaves_the_same_window(library: CDLL, control: str, seed: i
     assert losses > 20
     assert len(windows) > 20
     first = different[0] if different else 0
-    assert not different, f"event {first}: {trace[first]}: {found[first]}, expected {expected[first]}"
+    assert not different, f"event {first}: {trace[first]}: {replayed[first]}, expected {expected[first]}"

@@ -40,12 +40,12 @@ def control(request: pytest.FixtureRequest) -> Iterator[str]:
         controls.unload(name)
 
 
-def _of(control: str) -> int:
+def _count_maps(control: str) -> int:
     """The number of maps that programs of a congestion control have in the kernel, registered or not."""
     return len(controls.find(controls.show("map", "show"), name=f"{control}.bss"))
 
 
-def _until(condition: Callable[[], bool]) -> bool:
+def _wait_until(condition: Callable[[], bool]) -> bool:
     until = time.monotonic() + _FREED_SECONDS
     while not condition() and time.monotonic() < until:
         time.sleep(0.2)
@@ -125,7 +125,7 @@ def test_sockets_use_it_and_are_counted(control: str) -> None:
     assert max(counted) >= 1
     assert controls.status(control).uncoupled == 0
     # Each gave its place back, some after the other side has closed as well.
-    assert _until(lambda: controls.status(control).subflows == 0)
+    assert _wait_until(lambda: controls.status(control).subflows == 0)
 
 
 def test_a_loaded_one_is_refused_and_one_that_is_not_cannot_be_unloaded(control: str) -> None:
@@ -141,7 +141,7 @@ def test_a_loaded_one_is_refused_and_one_that_is_not_cannot_be_unloaded(control:
 @pytest.mark.parametrize("control", ["lia"], indirect=True)
 def test_many_cycles_under_traffic_leave_nothing(control: str) -> None:
     # Those of the tests before this one go first.
-    _until(lambda: _of(control) == 0)
+    _wait_until(lambda: _count_maps(control) == 0)
     memory, log = _kernel_memory_kb(), os.popen("dmesg | tail -1").read()
     slowest = 0.0
     with Traffic(control) as traffic:
@@ -150,7 +150,7 @@ def test_many_cycles_under_traffic_leave_nothing(control: str) -> None:
             controls.load(control)
             controls.unload(control)
             slowest = max(slowest, time.monotonic() - started)
-    assert _until(lambda: _of(control) == 0)
+    assert _wait_until(lambda: _count_maps(control) == 0)
     grown = _kernel_memory_kb() - memory
     print(f"{_CYCLES} cycles, {traffic.connections} connections, slowest {slowest:.2f} s, {grown} kB more memory")
     assert traffic.connections > _CYCLES / 10

@@ -81,9 +81,9 @@ class LabOutput:
 
     def qdisc(self, node: str, device: str, kind: str) -> dict[str, Any]:
         """The counters of one queueing discipline, as ``tc -s -j`` gives them."""
-        found = [row for row in self.counter(node, "tc.json") if row["dev"] == device and row["kind"] == kind]
-        assert len(found) == 1, f"{len(found)} disciplines {kind} at {device} of {node}"
-        return dict(found[0])
+        rows = [row for row in self.counter(node, "tc.json") if row["dev"] == device and row["kind"] == kind]
+        assert len(rows) == 1, f"{len(rows)} disciplines {kind} at {device} of {node}"
+        return dict(rows[0])
 
 
 class Bench:
@@ -92,9 +92,9 @@ class Bench:
     ``shared`` is a results folder of all tests: recordings are taken from there, and made there if they are not.
     """
 
-    def __init__(self, engines: dict[str, VirtualEngine], folder: Path, shared: Path | None = None) -> None:
+    def __init__(self, engines: dict[str, VirtualEngine], folder: Path, shared_results: Path | None = None) -> None:
         self.engines, self.folder = engines, folder
-        self.shared = folder / "shared" if shared is None else shared
+        self.shared = folder / "shared" if shared_results is None else shared_results
 
     def write(self, text: str, name: str = "scenario.toml") -> Path:
         """A scenario file; a title is put before it when it has none."""
@@ -133,11 +133,11 @@ class Bench:
 
     def _recordings(self, runs: Sequence[Run], out: str | None) -> list[Recording]:
         done = self.lab(out or str(self.shared)).execute(runs, jobs=1, progress=lambda _: None)
-        for one in done:
-            if one.error is not None:
-                raise one.error
+        for completed in done:
+            if completed.error is not None:
+                raise completed.error
         # A run that another worker was making has come last.
-        folders = {id(one.run): one.folder for one in done}
+        folders = {id(completed.run): completed.folder for completed in done}
         places = [place for run in runs if (place := folders[id(run)]) is not None]
         if out is not None:
             return [Recording(place) for place in places]
@@ -152,7 +152,7 @@ class Bench:
         return Recording(mine)
 
     @contextlib.contextmanager
-    def reusing(self, runs: Iterable[Run], out: Path) -> Iterator[None]:
+    def reuse(self, runs: Iterable[Run], out: Path) -> Iterator[None]:
         """Let a command find the ``runs`` that another test has made in its results folder; keep the others.
 
         For tests of what a command prints and writes, not of how it executes runs.
@@ -218,7 +218,7 @@ def _check_connections(recording: Recording) -> None:
 
 
 def _identity(plan: Plan, engine: VirtualEngine, seed: int) -> str:
-    """A name for everything that a plan's execution depends on, but the code outside of the guest (kept.py)."""
+    """A name for all that a plan's execution depends on, except code outside of the guest (shared_recordings.py)."""
     paths = {**find_programs(plan.uses, engine.tools), "python": Path(sys.executable)}
     facts = {
         "guest": code_digest(("guest/*.py",)),
@@ -242,15 +242,15 @@ size = "1 B"
 
 def client(name: str, *argv: str, node: str = "client", start_ns: int = 0, seconds: float = 600) -> Program:
     """A program that has to end by itself."""
-    return Program(name, node, "client", argv, start_ns, start_ns + round(seconds * 1e9), _started(argv))
+    return Program(name, node, "client", argv, start_ns, start_ns + round(seconds * 1e9), _script_programs(argv))
 
 
 def server(name: str, *argv: str, node: str = "server") -> Program:
     """A program that waits."""
-    return Program(name, node, "server", argv, starts=_started(argv))
+    return Program(name, node, "server", argv, starts=_script_programs(argv))
 
 
-def _started(argv: Sequence[str]) -> tuple[str, ...]:
+def _script_programs(argv: Sequence[str]) -> tuple[str, ...]:
     """What scripts of the tests may start."""
     network = ("ip", "nft", "ping", "ss", "sysctl", "tc")
     scripts = ("cat", "python3", "seq", "setpriv", "sleep", "touch", "unshare", *network)
@@ -269,9 +269,9 @@ def ping_ms(text: str) -> list[float]:
 
 def ping_extremes(text: str) -> tuple[float, float]:
     """The least and the largest round-trip time, which ``ping`` prints to 1 us, in ms."""
-    found = re.search(r"= ([0-9.]+)/[0-9.]+/([0-9.]+)/", text)
-    assert found is not None, text
-    return float(found[1]), float(found[2])
+    match = re.search(r"= ([0-9.]+)/[0-9.]+/([0-9.]+)/", text)
+    assert match is not None, text
+    return float(match[1]), float(match[2])
 
 
 def ping_sequence(text: str) -> list[int]:
@@ -315,8 +315,8 @@ def lab_processes(folder: Path) -> dict[int, str]:
                 inside.add(pid)
         except OSError:
             continue
-    found = inside | {pid for leader in inside for pid in sessions.get(leader, [])}
-    return {pid: _name(pid) for pid in sorted(found) if _name(pid)}
+    pids = inside | {pid for leader in inside for pid in sessions.get(leader, [])}
+    return {pid: _name(pid) for pid in sorted(pids) if _name(pid)}
 
 
 def alive(pids: Sequence[int]) -> dict[int, str]:

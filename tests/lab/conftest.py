@@ -55,15 +55,15 @@ def engines() -> dict[str, VirtualEngine]:
 
 
 @pytest.fixture(scope="session")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def shared_results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A results folder of all workers and of later sessions: a run that several tests look at is executed once."""
     if kept.keeps():
         return kept.kept_folder()
-    own = tmp_path_factory.getbasetemp()
-    return (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "shared"
+    base = tmp_path_factory.getbasetemp()
+    return (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "shared"
 
 
 @pytest.fixture
-def bench(engines: dict[str, VirtualEngine], tmp_path: Path, shared: Path) -> Bench:
+def bench(engines: dict[str, VirtualEngine], tmp_path: Path, shared_results: Path) -> Bench:
     """Runs scenarios and plans in a folder of the test's own."""
-    return Bench(engines, tmp_path, shared)
+    return Bench(engines, tmp_path, shared_results)

@@ -139,8 +139,8 @@ def probe(
     seed: int = 1,
 ) -> ProbeResult:
     """Send datagrams over a network with ``settings`` of it, beside other ``programs``."""
-    own = probe_programs(bursts=bursts, per_burst=per_burst, size=size, gap_us=gap_us)
-    lived = bench.live(bench.plan(text, *settings, programs=(*own, *programs), counters=counters), seed=seed)
+    load = probe_programs(bursts=bursts, per_burst=per_burst, size=size, gap_us=gap_us)
+    lived = bench.live(bench.plan(text, *settings, programs=(*load, *programs), counters=counters), seed=seed)
     return ProbeResult(bursts * per_burst, arrivals(lived.folder / "out" / "receive.out"), lived)
 
 

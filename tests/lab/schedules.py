@@ -28,7 +28,7 @@ class Schedule:
     @property
     def toml(self) -> str:
         """As a scenario has it."""
-        return "\n".join("[[events]]\n" + "\n".join(f'{k} = "{v}"' for k, v in one.items()) for one in self.events)
+        return "\n".join("[[events]]\n" + "\n".join(f'{k} = "{v}"' for k, v in event.items()) for event in self.events)
 
 
 class _State:

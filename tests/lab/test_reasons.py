@@ -41,10 +41,10 @@ def _keys_of_shown(bench: Bench, reason: Reason) -> set[str]:
         return _explain_files(*_hold_session(file, bench.folder))
     recordings = bench.recordings(load(file).runs, may_fail=True)
     if reason.shown_in == "row":
-        said = [found for row in result_rows(recordings) for found in row.reasons]
-        for found in said:
-            print(f"{found.reason}: {found.text} {found.evidence}")
-        return {found.reason for found in said}
+        said = [reason for row in result_rows(recordings) for reason in row.reasons]
+        for finding in said:
+            print(f"{finding.reason}: {finding.text} {finding.evidence}")
+        return {finding.reason for finding in said}
     (recording,) = recordings
     part = CAPTURES if reason.shown_in == "captures" else f"{COUNTERS}/client"
     return _explain_files(recording.folder / part)

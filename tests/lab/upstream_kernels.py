@@ -67,11 +67,11 @@ def selftest_command(kernel: str) -> list[str]:
     return ["selftest", *TESTS, "--kernel", kernel, *patch_options(), "--json"]
 
 
-def passed(document: str) -> dict[str, bool]:
+def parse_results(document: str) -> dict[str, bool]:
     """Return which tests passed, by their names, from what `mptcplab selftest --json` printed."""
-    found = json.loads(document)
-    assert found["errors"] == [], found["errors"]
-    return {_name(one["test"], one["name"]): one["verdict"] == "ok" for one in found["results"]}
+    log = json.loads(document)
+    assert log["errors"] == [], log["errors"]
+    return {_name(result["test"], result["name"]): result["verdict"] == "ok" for result in log["results"]}
 
 
 def window_command(kernel: str, out: Path) -> list[str]:
@@ -162,15 +162,15 @@ def main() -> int:
         for name, expected in EXPECTED.items():
             kernel = _build(options[name])
             done = subprocess.run([*CLI, *selftest_command(kernel)], stdout=subprocess.PIPE, text=True, check=False)
-            found = passed(done.stdout)
+            results = parse_results(done.stdout)
             out = folder / name
             subprocess.run([*CLI, *window_command(kernel, out)], stdout=subprocess.DEVNULL, check=True)
-            found[WINDOW] = beyond_window(out) == 0
-            (found[STALE],) = {hides_replaced(kernel, program, mode) for mode in ("off", "on")}
+            results[WINDOW] = beyond_window(out) == 0
+            (results[STALE],) = {hides_replaced(kernel, program, mode) for mode in ("off", "on")}
             for test in expected:
-                note = "" if found.get(test) == expected[test] else "   NOT AS EXPECTED"
-                print(f"{name:15} {'passed' if found.get(test) else 'failed'}  {test}{note}", flush=True)
-            wrong += found != expected
+                note = "" if results.get(test) == expected[test] else "   NOT AS EXPECTED"
+                print(f"{name:15} {'passed' if results.get(test) else 'failed'}  {test}{note}", flush=True)
+            wrong += results != expected
     return min(wrong, 1)
 
 

@@ -65,7 +65,7 @@ def main() -> int:
     arguments = _arguments()
     out = arguments.out.resolve()
     kernel = find_kernel(arguments.kernel)
-    chosen = [one for one in comparisons(str(kernel.name)) if arguments.only in one.name]
+    chosen = [comparison for comparison in comparisons(str(kernel.name)) if arguments.only in comparison.name]
     first, *others = setups(arguments.setup)
     if not others or not chosen:
         raise MissingError("there is nothing to compare", hint="name two set-ups, and commands that exist")
@@ -75,10 +75,10 @@ def main() -> int:
             _measure(setup, chosen, out / setup.name, progress)
     lines = ["| command | set-up | compared with " + first.name + " |", "| --- | --- | --- |"]
     is_same = True
-    for comparison, other, found in _rows(chosen, first, others, out):
-        lines.append(f"| {comparison.name} | {other.name} | {found} |")
-        is_same = is_same and (other.suite != first.suite or bool(found.compared and not found.files))
-        for name in found.files[:5]:
+    for comparison, other, difference in _rows(chosen, first, others, out):
+        lines.append(f"| {comparison.name} | {other.name} | {difference} |")
+        is_same = is_same and (other.suite != first.suite or bool(difference.compared and not difference.files))
+        for name in difference.files[:5]:
             print(f"{comparison.name}, {other.name}: {name}", file=sys.stderr)
     (out / "report.md").write_text("\n".join(lines) + "\n")
     print("\n".join(lines))

@@ -81,7 +81,7 @@ def main() -> int:
     kernel = find_kernel(arguments.kernel)
     if not has_inproc(kernel):
         raise MissingError(f"kernel {kernel.release} cannot run user code in its own process", hint="--kernel 7.2")
-    chosen = [one for one in comparisons(str(kernel.name)) if arguments.only in one.name]
+    chosen = [comparison for comparison in comparisons(str(kernel.name)) if arguments.only in comparison.name]
     if not chosen:
         raise MissingError("there is nothing to compare", hint="name commands that exist")
     out.mkdir(parents=True, exist_ok=True)
@@ -90,13 +90,13 @@ def main() -> int:
         for comparison in chosen:
             progress.stage(comparison.name)
             try:
-                found = measure(comparison, out)
+                difference = measure(comparison, out)
             except LabError as error:
                 details: tuple[str, ...] = (str(error.hint),)
                 is_same, result = False, error.message
             else:
-                is_same = is_same and bool(found.compared) and not found.files
-                result, details = str(found), found.files[:5]
+                is_same = is_same and bool(difference.compared) and not difference.files
+                result, details = str(difference), difference.files[:5]
             lines.append(f"| {comparison.name} | {result} |")
             for detail in details:
                 print(f"{comparison.name}: {detail}", file=sys.stderr)

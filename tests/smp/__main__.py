@@ -43,7 +43,7 @@ def _arguments() -> argparse.Namespace:
     return arguments
 
 
-def _missing(report: dict[str, Any]) -> list[str]:
+def _unused_algorithms(report: dict[str, Any]) -> list[str]:
     """Return the algorithms that no observed connection used."""
     names = [f"congestion control {name}" for name in CONGESTION_CONTROLS] + [
         f"scheduler {name}" for name in SCHEDULERS
@@ -70,18 +70,18 @@ def main() -> int:
         try:
             report = machine.run()
         finally:
-            found = complaints_in((out / CONSOLE).read_text(errors="replace"))
-            left = unknown(found, {} if arguments.plain else known_complaints())
+            complaints = complaints_in((out / CONSOLE).read_text(errors="replace"))
+            left = unknown(complaints, {} if arguments.plain else known_complaints())
             (out / "complaints.txt").write_text("\n\n".join(complaint.text for complaint in left))
             for title, count in Counter(complaint.title for complaint in left).items():
                 print(f"{count} times: {title}")
     _print(report)
-    known = len(found) - len(left)
+    known = len(complaints) - len(left)
     print(f"{known} known complaints of mainline's own, {len(left)} other complaints")
     if arguments.record:
         options = {"variant": arguments.variant, "is_plain": arguments.plain, "seed": arguments.seed}
         record(outcome_of(report, **options, complaints=[complaint.title for complaint in left], known=known))
-    if missing := [] if arguments.plain else _missing(report):
+    if missing := [] if arguments.plain else _unused_algorithms(report):
         print(f"smp: no connection used {', '.join(missing)}\n  hint: run longer", file=sys.stderr)
     if killed := report["processes killed"]:
         hint = f"{out / CONSOLE} shows where each task was waiting"

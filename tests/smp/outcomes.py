@@ -52,9 +52,9 @@ class Outcome:
     @property
     def row(self) -> str:
         """The row of the table."""
-        found = [f"{count} × `{title}`" for title, count in self.complaints.items()]
-        found += [f"{self.stuck} programs did not end"] if self.stuck else []
-        found += [f"{self.known} of mainline's, listed"] if self.known else []
+        texts = [f"{count} × `{title}`" for title, count in self.complaints.items()]
+        texts += [f"{self.stuck} programs did not end"] if self.stuck else []
+        texts += [f"{self.known} of mainline's, listed"] if self.known else []
         cells = (
             f"{self.kernel}, {self.variant}{', plain' if self.is_plain else ''}",
             self.seed,
@@ -64,7 +64,7 @@ class Outcome:
             f"{self.mptcp_connections:,}",
             f"{self.joins:,}",
             f"{self.changes:,}",
-            "; ".join(found) or "none",
+            "; ".join(texts) or "none",
         )
         return "| " + " | ".join(map(str, cells)) + " |"
 

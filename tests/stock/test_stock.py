@@ -33,14 +33,14 @@ def test_goodput_is_near_that_of_the_lab_kernel(measure: Measure) -> None:
     The bound, 2 % of the lab kernel, is what docs/fidelity.md compares all goodputs by.
     """
     burst = ("links.link1.burst=15 kB", "links.link2.burst=15 kB")
-    found = {}
+    shares = {}
     for engine, kernel in (("stock", ()), ("virtual", ("kernel=6.12",))):
         done = measure(engine, *burst, *kernel, name=engine)
         assert done.result is not None
         (workload,) = done.result.measured
-        found[engine] = workload.metrics["goodput_mbps"]
-    ratio = found["stock"] / found["virtual"]
-    print(f"goodput: {found['stock']:.1f} and {found['virtual']:.1f} Mbit/s, ratio {ratio:.4f}")
+        shares[engine] = workload.metrics["goodput_mbps"]
+    ratio = shares["stock"] / shares["virtual"]
+    print(f"goodput: {shares['stock']:.1f} and {shares['virtual']:.1f} Mbit/s, ratio {ratio:.4f}")
     assert 0.98 < ratio < 1.02
 
 

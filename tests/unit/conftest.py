@@ -6,9 +6,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.unit.made_gateways import Make, scenario
-from tests.unit.made_studies import Labs, write_studies
-from tests.unit.written import Write
+from tests.unit.example_studies import Labs, write_studies
+from tests.unit.gateway_network import Make, scenario
+from tests.unit.scenario_files import Write
 
 from mptcplab import prebuilt
 from mptcplab.api import beds, reproduction
@@ -47,12 +47,12 @@ def debian(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def make(tmp_path: Path) -> Make:
-    """Return the scenario of some gateways and further tables, on the network of made_gateways."""
+    """Return the scenario of some gateways and further tables, on the network of gateway_network."""
 
-    def made(*tables: str, settings: tuple[str, ...] = ()) -> Scenario:
+    def build(*tables: str, settings: tuple[str, ...] = ()) -> Scenario:
         return scenario(tmp_path, *tables, settings=settings)
 
-    return made
+    return build
 
 
 @pytest.fixture
@@ -69,5 +69,5 @@ def write(tmp_path: Path) -> Write:
 
 @pytest.fixture(autouse=True)
 def _without_prebuilt(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Hide a package mptcplab-kernel that is installed beside the tests; `tests.unit.made_prebuilt` makes others."""
+    """Hide a package mptcplab-kernel that is installed beside the tests; `tests.unit.kernel_package` makes others."""
     monkeypatch.setattr(prebuilt, "MODULE", "mptcplab_kernel_that_is_hidden")

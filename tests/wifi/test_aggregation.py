@@ -43,7 +43,7 @@ def ppdu_us(data_bits: int, size: int) -> int:
     return 36 + 4 * math.ceil((22 + 8 * size) / data_bits) + EXTENSION_US
 
 
-def full(data_bits: int) -> int:
+def full_aggregate(data_bits: int) -> int:
     """Return the frames of the longest aggregate."""
     frames = 1
     while ppdu_us(data_bits, psdu_bytes(frames + 1)) <= LIMIT_US:
@@ -60,7 +60,7 @@ def cycle_us(data_bits: int, frames: int, *, block_ack_bits: int = 216) -> float
 
 #: MCS 7: 20 frames in 3852 us, 58.9 Mbit/s.
 MCS_7_BITS = 260
-MCS_7_FULL = full(MCS_7_BITS)
+MCS_7_FULL = full_aggregate(MCS_7_BITS)
 MCS_7_MBPS = MCS_7_FULL * 8 * PAYLOAD / cycle_us(MCS_7_BITS, MCS_7_FULL)
 
 
@@ -125,9 +125,9 @@ def error_rate(sinr: float) -> float:
 def distance_of(loss: float) -> tuple[float, float]:
     """Return the distance in metres at which about this part of frames is lost, and the exact part."""
     metres = 5.0
-    while (found := error_rate(10 ** ((POWER_DBM - 46.7 - 30 * math.log10(metres) - NOISE_DBM) / 10))) < loss:
+    while (rate := error_rate(10 ** ((POWER_DBM - 46.7 - 30 * math.log10(metres) - NOISE_DBM) / 10))) < loss:
         metres += 0.01
-    return round(metres, 3), found
+    return round(metres, 3), rate
 
 
 def test_only_missing_frames_are_repeated(run: Measure) -> None:
@@ -136,14 +136,16 @@ def test_only_missing_frames_are_repeated(run: Measure) -> None:
     measured = run(network_of(names(1), metres=metres), "errors")
     counters = measured.radios["sta0"]
     rate = counters["rates"]["mcs7"]
-    found = 1 - rate["acked"] / rate["attempts"]
-    print(f"at {metres} m {found:.4f} of {rate['attempts']} are lost, expected {loss:.4f}; {measured.goodput_mbps}")
+    frame_loss = 1 - rate["acked"] / rate["attempts"]
+    print(
+        f"at {metres} m {frame_loss:.4f} of {rate['attempts']} are lost, expected {loss:.4f}; {measured.goodput_mbps}"
+    )
     # Four standard errors of a proportion; 2 % for the weights of the code that are left out.
-    assert found == pytest.approx(loss, abs=4 * math.sqrt(loss * (1 - loss) / rate["attempts"]) + 0.02 * loss)
+    assert frame_loss == pytest.approx(loss, abs=4 * math.sqrt(loss * (1 - loss) / rate["attempts"]) + 0.02 * loss)
     assert counters["block_acks"] >= 0.99 * counters["aggregates"]
     # Each aggregate is as long as one without errors: new frames take the places of those that arrived.
     assert frames_per_aggregate(measured, "sta0") > MCS_7_FULL - 1
-    assert sum(measured.goodput_mbps) == pytest.approx((1 - found) * MCS_7_MBPS, rel=0.03)
+    assert sum(measured.goodput_mbps) == pytest.approx((1 - frame_loss) * MCS_7_MBPS, rel=0.03)
     # minstrel allows at least 4 attempts at a fixed rate: at most 0.15 ^ 4 of the frames are given up.
     assert counters["unacked"] <= 1e-3 * counters["acked"]
 
@@ -172,7 +174,7 @@ def test_queues_stay_in_mac80211(run: Measure) -> None:
 def test_a_slow_station_has_few_frames_in_the_medium(run: Measure) -> None:
     """At MCS 0, 4 ms are two frames, not the 64 of the window: those would wait 120 ms beyond CoDel."""
     measured = run(network_of(names(1), rates=("ht-mcs-2.4", "0")), "slow")
-    expected = full(26)
+    expected = full_aggregate(26)
     mbps = expected * 8 * PAYLOAD / cycle_us(26, expected, block_ack_bits=24)
     print("goodput", measured.goodput_mbps, "of", mbps, "in the medium", measured.after["sta0"]["queued_max"])
     assert expected == 2
@@ -191,8 +193,8 @@ def test_stations_share_the_channel(run: Measure) -> None:
     assert min(measured.goodput_mbps) > 0.8 * max(measured.goodput_mbps)
     assert 0.05 < collisions < 0.25
     assert sum(measured.goodput_mbps) < MCS_7_MBPS
-    for one in counters:
-        assert one["unacked"] <= 0.01 * one["acked"]
+    for counter in counters:
+        assert counter["unacked"] <= 0.01 * counter["acked"]
 
 
 def test_a_station_of_802_11g_has_as_many_turns(run: Measure) -> None:

@@ -28,7 +28,7 @@ SHORT = "access_points.*.guard_interval=short"
 PASSPHRASE = "access_points.*.passphrase=correct horse"
 
 
-def near(duration: str = "2 s") -> str:
+def near_stations(duration: str = "2 s") -> str:
     """Return the scenario of two stations, both at 5 m, with a backhaul that is no bottleneck."""
     text = example("one-access-point").replace('duration = "5 s"', f'duration = "{duration}"')
     return text.replace("[60, 0]", "[0, 5]").replace("100 Mbit/s", "1 Gbit/s")
@@ -47,20 +47,26 @@ def test_two_uploads_share_what_aggregates_give(bench: Bench, channel: int) -> N
 
     In 2 s the start and chance take up to 2 % more: with three seeds the sum was 43.8 to 47 Mbit/s.
     """
-    (recording,) = bench.record(near("10 s"), HT, f"access_points.ap.channel={channel}", out=f"results-{channel}")
+    (recording,) = bench.record(
+        near_stations("10 s"), HT, f"access_points.ap.channel={channel}", out=f"results-{channel}"
+    )
     total = sum(goodputs(recording).values())
     assert 0.75 * DATAGRAMS_MBPS < total < DATAGRAMS_MBPS
     counters = counters_of(recording)
-    lengths = {name: one["aggregated_mpdus"] / max(1, one["aggregates"]) for name, one in counters.items()}
+    lengths = {name: counter["aggregated_mpdus"] / max(1, counter["aggregates"]) for name, counter in counters.items()}
     print(total, lengths)
     # Of 20 frames of data from the stations; acknowledgements of TCP are short, and up to 64 fit.
     assert min(lengths.values()) > 10
 
 
 def test_rates_are_recorded_with_their_mcs(bench: Bench) -> None:
-    (recording,) = bench.record(near(), HT, out="results-long")
-    samples = [one for one in radio_samples(recording) if one.node == "ap" and one.time_ns > 10**9]
-    rates = Counter((one.rx_kbps, one.rx_mcs, one.rx_short_guard) for one in samples)
+    (recording,) = bench.record(near_stations(), HT, out="results-long")
+    samples = [
+        radio_sample
+        for radio_sample in radio_samples(recording)
+        if radio_sample.node == "ap" and radio_sample.time_ns > 10**9
+    ]
+    rates = Counter((sample.rx_kbps, sample.rx_mcs, sample.rx_short_guard) for sample in samples)
     print(rates)
     assert rates.most_common(1)[0][0] == (65000, 7, False)
     assert {(kbps, mcs) for kbps, mcs, _ in rates if mcs is not None} <= {
@@ -75,12 +81,12 @@ def test_rates_are_recorded_with_their_mcs(bench: Bench) -> None:
 
 def test_the_short_guard_interval_is_used_where_it_is_allowed(bench: Bench) -> None:
     for name, settings in (("long", ()), ("short", (SHORT,))):
-        (recording,) = bench.record(near(), HT, *settings, out=f"results-{name}")
-        rates = [one["rates"] for one in counters_of(recording).values()]
-        attempts = sum(one["mcs7-sgi"]["attempts"] for one in rates if "mcs7-sgi" in one)
+        (recording,) = bench.record(near_stations(), HT, *settings, out=f"results-{name}")
+        rates = [counter["rates"] for counter in counters_of(recording).values()]
+        attempts = sum(rate["mcs7-sgi"]["attempts"] for rate in rates if "mcs7-sgi" in rate)
         print(name, goodputs(recording), attempts)
         assert attempts > 1000 if name == "short" else attempts == 0
-        assert any(one.rx_short_guard for one in radio_samples(recording)) == (name == "short")
+        assert any(radio_sample.rx_short_guard for radio_sample in radio_samples(recording)) == (name == "short")
 
 
 def test_the_short_guard_interval_is_as_fast_as_the_model_says(run: Measure) -> None:
@@ -106,7 +112,7 @@ def test_mptcp_uses_both_bands(bench: Bench) -> None:
 def test_protected_networks_have_ht(bench: Bench, security: str) -> None:
     """CCMP adds 16 bytes to each frame of 1538; without HT, 802.11g has less than half."""
     settings = (HT, f"access_points.ap.security={security}", PASSPHRASE)
-    (recording,) = bench.record(near(), *settings, out=f"results-{security}")
+    (recording,) = bench.record(near_stations(), *settings, out=f"results-{security}")
     assert 0.7 * DATAGRAMS_MBPS < sum(goodputs(recording).values()) < DATAGRAMS_MBPS
     log = (recording.folder / "counters/near/wpa_supplicant-wifi1.log").read_text()
     assert "[PTK=CCMP GTK=CCMP]" in log
@@ -116,24 +122,24 @@ def test_protected_networks_have_ht(bench: Bench, security: str) -> None:
 
 def test_long_aggregates_are_announced(bench: Bench) -> None:
     """By an RTS. The access point's aggregates have acknowledgements of TCP, and are longer than 500 bytes, too."""
-    (recording,) = bench.record(near("1 s") + "[wifi]\nrts_bytes = 500\n", HT, out="results-rts")
-    announced = {name: (one["rts"], one["attempts"]) for name, one in counters_of(recording).items()}
+    (recording,) = bench.record(near_stations("1 s") + "[wifi]\nrts_bytes = 500\n", HT, out="results-rts")
+    announced = {name: (counter["rts"], counter["attempts"]) for name, counter in counters_of(recording).items()}
     print(announced)
     assert all(rts > 100 and rts > 0.8 * attempts for rts, attempts in announced.values())
 
 
 def test_a_far_station_takes_a_lower_mcs(bench: Bench) -> None:
     """At 40 m it hears -78.8 dBm, 15 dB above the noise: 16-QAM at most."""
-    (recording,) = bench.record(near(), HT, "hosts.far.position=[40, 0]", out="results-far")
-    links = {one.station: one for one in radio_links(recording)}
+    (recording,) = bench.record(near_stations(), HT, "hosts.far.position=[40, 0]", out="results-far")
+    links = {link.station: link for link in radio_links(recording)}
     print(links)
     near_mcs, far_mcs = links["near"].rx_mcs, links["far"].rx_mcs
     assert near_mcs is not None
     assert far_mcs is not None
     assert near_mcs > 6
     assert 2 < far_mcs < 5
-    found = goodputs(recording)
-    assert 1 < found["far"] < found["near"]
+    rates = goodputs(recording)
+    assert 1 < rates["far"] < rates["near"]
 
 
 def test_a_walker_roams_between_access_points_of_802_11n(bench: Bench) -> None:
@@ -143,11 +149,14 @@ def test_a_walker_roams_between_access_points_of_802_11n(bench: Bench) -> None:
     assert measured.metrics["roams"] == 1
     first, second = radio_links(recording)
     assert min(first.tx_bytes, second.tx_bytes) > 1_000_000
-    assert min(one["aggregates"] for name, one in counters_of(recording).items() if name in ("radio2", "radio3")) > 100
+    assert (
+        min(counter["aggregates"] for name, counter in counters_of(recording).items() if name in ("radio2", "radio3"))
+        > 100
+    )
 
 
 def test_the_same_seed_gives_the_same_recording(bench: Bench) -> None:
-    first, second = (bench.record(near("500 ms"), HT, out=name)[0] for name in ("first", "second"))
+    first, second = (bench.record(near_stations("500 ms"), HT, out=name)[0] for name in ("first", "second"))
     names = [file.relative_to(first.folder) for file in first.folder.rglob("*") if file.is_file()]
     assert any(name.parts[0] == "out" for name in names)
     for name in names:

@@ -119,11 +119,11 @@ def test_hidden_stations_collide_and_rts_helps(run: Measure) -> None:
         run(line_of_three(HIDDEN_M), "hidden"),
         run(line_of_three(HIDDEN_M, rts=True), "asking"),
     )
-    found = [one.collision_probability(names(2)) for one in (seen, hidden, asking)]
-    goodput = [sum(one.goodput_mbps) for one in (seen, hidden, asking)]
-    print("collisions", found, "goodput", goodput)
-    assert found[0] < 0.1
-    assert found[1] > 0.4
+    probabilities = [medium.collision_probability(names(2)) for medium in (seen, hidden, asking)]
+    goodput = [sum(medium.goodput_mbps) for medium in (seen, hidden, asking)]
+    print("collisions", probabilities, "goodput", goodput)
+    assert probabilities[0] < 0.1
+    assert probabilities[1] > 0.4
     assert goodput[1] < 0.6 * goodput[0]
     assert goodput[2] > 1.2 * goodput[1]
 

@@ -25,18 +25,18 @@ def example(name: str) -> str:
 
 
 def goodputs(recording: Recording) -> dict[str, float]:
-    found = {one.workload: one.goodput_bps / 1e6 for one in measure(recording)}
-    print(found)
-    return found
+    rates = {measurement.workload: measurement.goodput_bps / 1e6 for measurement in measure(recording)}
+    print(rates)
+    return rates
 
 
 def test_a_near_station_gets_more_than_a_far_one(bench: Bench) -> None:
     (recording,) = bench.record(example("one-access-point"))
-    found = goodputs(recording)
+    rates = goodputs(recording)
     # Alone, a station that always sends datagrams at 54 Mbit/s has 29.6 Mbit/s (docs/wifi.md); TCP's acknowledgements
     # and the slow frames of the far station, at some 12 Mbit/s by its 10 dB of SNR, take more than a third of it.
-    assert 10 < sum(found.values()) < 20
-    assert found["near"] > 2 * found["far"]
+    assert 10 < sum(rates.values()) < 20
+    assert rates["near"] > 2 * rates["far"]
 
 
 def test_rssi_is_that_of_the_path_loss_at_both_ends(bench: Bench) -> None:
@@ -44,11 +44,11 @@ def test_rssi_is_that_of_the_path_loss_at_both_ends(bench: Bench) -> None:
     (recording,) = bench.record(example("one-access-point"))
     near, far = radio_links(recording)
     print(near, far)
-    for one, dbm in ((near, -51.7), (far, -84.0)):
-        assert one.rssi_dbm == pytest.approx(dbm, abs=0.5), "whole dBm"
-        assert one.station_rssi_dbm == pytest.approx(dbm, abs=0.5)
+    for link, dbm in ((near, -51.7), (far, -84.0)):
+        assert link.rssi_dbm == pytest.approx(dbm, abs=0.5), "whole dBm"
+        assert link.station_rssi_dbm == pytest.approx(dbm, abs=0.5)
     received = near.rx_bytes + far.rx_bytes
-    sent = sum(one.goodput_bps * one.duration_s / 8 for one in measure(recording))
+    sent = sum(measurement.goodput_bps * measurement.duration_s / 8 for measurement in measure(recording))
     assert 1.0 < received / sent < 1.1, "payload, headers, and what was retransmitted"
 
 
@@ -65,10 +65,10 @@ def test_a_station_alone_gets_as_much_as_all_that_share(bench: Bench) -> None:
     """The bed of asakura2019: 5.7 Mbit/s for one terminal, 0.8 for each of seven at the other access point."""
     text = example("many-terminals").replace('duration = "5 s"', 'duration = "3 s"')
     (recording,) = bench.record(text)
-    found = goodputs(recording)
-    others = [rate for name, rate in found.items() if name != "down1"]
-    assert 4.5 < found["down1"] < 6.05
-    assert 5 < found["down1"] / (sum(others) / len(others)) < 9
+    rates = goodputs(recording)
+    others = [rate for name, rate in rates.items() if name != "down1"]
+    assert 4.5 < rates["down1"] < 6.05
+    assert 5 < rates["down1"] / (sum(others) / len(others)) < 9
 
 
 def test_two_runs_are_equal_byte_by_byte(bench: Bench) -> None:
@@ -99,7 +99,7 @@ def test_every_mode_carries_tcp(bench: Bench, mode: str, channel: int, low: floa
         text, f"access_points.ap.mode={mode}", f"access_points.ap.channel={channel}", out=f"results-{mode}"
     )
     assert sum(goodputs(recording).values()) > low
-    assert {one.rssi_dbm for one in radio_samples(recording)} <= {-52, None}
+    assert {sample.rssi_dbm for sample in radio_samples(recording)} <= {-52, None}
 
 
 def test_long_frames_are_announced(bench: Bench) -> None:
@@ -107,7 +107,7 @@ def test_long_frames_are_announced(bench: Bench) -> None:
     text = example("one-access-point").replace('duration = "5 s"', 'duration = "1 s"')
     (recording,) = bench.record(text + "[wifi]\nrts_bytes = 500\n")
     radios = json.loads((recording.folder / "counters/near/medium.json").read_text())["radios"]
-    announced = {name: (one["rts"], one["attempts"]) for name, one in radios.items()}
+    announced = {name: (radio["rts"], radio["attempts"]) for name, radio in radios.items()}
     print(announced)
     acknowledging, attempts = announced.pop("radio3")
     assert acknowledging < 0.1 * attempts, "the access point"
@@ -148,7 +148,7 @@ def eventful(bench: Bench) -> Recording:
 
 
 def test_a_radio_that_is_off_disassociates_and_comes_back(eventful: Recording) -> None:
-    seen = [(one.kind, one.link, one.time_ns / 1e9) for one in changes_of_stations(eventful)]
+    seen = [(change.kind, change.link, change.time_ns / 1e9) for change in changes_of_stations(eventful)]
     print(seen)
     assert [(kind, link) for kind, link, _ in seen] == [("disassociated", "wifi1"), ("associated", "wifi1")]
     # mac80211 asks after 7 missed beacons of 102.4 ms, and waits for answers. A scan of a single channel takes some
@@ -165,14 +165,14 @@ def test_the_other_access_point_carries_on(eventful: Recording) -> None:
 def test_power_and_moves_are_heard_at_the_next_beacon(eventful: Recording) -> None:
     """At 20 m 16 dBm arrive as -69.7, 6 dBm as -79.7; at 10 m of ap1 and 30 m of ap2 -60.7 and -85."""
 
-    def heard(node: str, link: str, after_s: float) -> int | None:
-        times = [one for one in radio_samples(eventful) if (one.node, one.link) == (node, link)]
-        return next(one.rssi_dbm for one in times if one.time_ns >= after_s * 1e9)
+    def mean_rssi(node: str, link: str, after_s: float) -> int | None:
+        times = [sample for sample in radio_samples(eventful) if (sample.node, sample.link) == (node, link)]
+        return next(sample.rssi_dbm for sample in times if sample.time_ns >= after_s * 1e9)
 
     # Frames of data and acknowledgements arrive every few ms.
-    assert [heard("terminal", "wifi2", at) for at in (6.9, 7.2, 8.2)] == [-70, -80, -85]
-    assert [heard("ap2", "wifi2", at) for at in (6.9, 7.2, 8.2)] == [-70, -70, -75]
-    assert heard("terminal", "wifi1", 8.2) == -61
+    assert [mean_rssi("terminal", "wifi2", at) for at in (6.9, 7.2, 8.2)] == [-70, -80, -85]
+    assert [mean_rssi("ap2", "wifi2", at) for at in (6.9, 7.2, 8.2)] == [-70, -70, -75]
+    assert mean_rssi("terminal", "wifi1", 8.2) == -61
 
 
 def test_walks_of_two_seeds_differ_and_rssi_follows(bench: Bench) -> None:
@@ -183,16 +183,16 @@ def test_walks_of_two_seeds_differ_and_rssi_follows(bench: Bench) -> None:
         (recording,) = bench.record(text, walk, "hosts.far.position=[40, 40]", seed=seed)
         track = recording.manifest["tracks"]["far"]
         tracks.append(track)
-        for one in radio_samples(recording):
-            if one.node == "far" and one.time_ns > 0 and one.rssi_dbm is not None:
+        for sample in radio_samples(recording):
+            if sample.node == "far" and sample.time_ns > 0 and sample.rssi_dbm is not None:
                 # Heard up to a beacon's interval ago, at 30 m/s: 3 m.
-                metres = math.dist(_at(track, one.time_ns), (0, 0))
+                metres = math.dist(_position_at(track, sample.time_ns), (0, 0))
                 nearest, farthest = (16 - 46.7 - 30 * math.log10(max(1, metres + off)) for off in (-3.1, 3.1))
-                assert farthest - 0.6 <= one.rssi_dbm <= nearest + 0.6
+                assert farthest - 0.6 <= sample.rssi_dbm <= nearest + 0.6
     assert tracks[0] != tracks[1]
 
 
-def _at(track: list[list[float]], time_ns: int) -> tuple[float, float]:
+def _position_at(track: list[list[float]], time_ns: int) -> tuple[float, float]:
     """Where a node is between its waypoints."""
     for (start_ns, *here), (end_ns, *there) in itertools.pairwise(track):
         if start_ns <= time_ns < end_ns:
@@ -206,7 +206,7 @@ def test_a_walker_roams_and_its_download_goes_on(bench: Bench) -> None:
     (measured,) = measure(recording)
     print(measured.metrics, changes_of_stations(recording))
     assert measured.metrics["roams"] == 1
-    (at_s,) = (one.time_ns / 1e9 for one in changes_of_stations(recording) if one.kind != "disassociated")
+    (at_s,) = (change.time_ns / 1e9 for change in changes_of_stations(recording) if change.kind != "disassociated")
     # It is at 30 m, where it hears -75 dBm, after 7.4 s. The mean that the kernel watches follows with some beacons'
     # delay; the other access point is stronger from 40 m on, after 9.5 s, and scans are 2 s apart.
     assert 9.5 < at_s < 14

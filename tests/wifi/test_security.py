@@ -76,15 +76,15 @@ def test_encryption_costs_the_time_of_its_bytes(bench: Bench) -> None:
     Without the threshold for fragments (plan/radios.py) half of the seeds had a subflow that stood still, 1 among them.
     """
     text = example("two-access-points")
-    found = {}
+    losses = {}
     for security in ("open", "wpa2", "wpa3"):
         (recording,) = bench.record(text, *_settings(security), seed=1, out=f"results-{security}")
         (measured,) = measure(recording)
-        found[security] = measured.goodput_bps / 1e6
+        losses[security] = measured.goodput_bps / 1e6
         assert "WARNING" not in _kernel_log(recording.folder)
-    print(found)
+    print(losses)
     for security in ("wpa2", "wpa3"):
-        assert 0.94 < found[security] / found["open"] < 1.05
+        assert 0.94 < losses[security] / losses["open"] < 1.05
 
 
 def test_a_walker_roams_in_a_protected_network(bench: Bench) -> None:
@@ -93,4 +93,4 @@ def test_a_walker_roams_in_a_protected_network(bench: Bench) -> None:
     (measured,) = measure(recording)
     print(measured.metrics, changes_of_stations(recording))
     assert measured.metrics["roams"] == 1
-    assert min(one.rx_bytes for one in radio_links(recording)) > 100_000
+    assert min(radio_link.rx_bytes for radio_link in radio_links(recording)) > 100_000

@@ -118,24 +118,24 @@ class Dump:
 def _dumps(text: str) -> tuple[list[int], dict[str, list[Dump]]]:
     """Return the instants of all dumps, and what they have of each station."""
     instants: list[int] = []
-    found: dict[str, list[Dump]] = {}
+    dumps: dict[str, list[Dump]] = {}
     for block in re.split(r"^at ", text, flags=re.MULTILINE)[1:]:
         instants.append(int(block.partition("\n")[0]))
         for station in block.split("Station ")[1:]:
             values = dict(re.findall(r"^\t([a-z ]+):\s*(-?\d+)", station, flags=re.MULTILINE))
             dump = Dump(instants[-1], *(int(values[key]) for key in ("rx bytes", "tx bytes", "signal")))
-            found.setdefault(station.split()[0], []).append(dump)
-    return instants, found
+            dumps.setdefault(station.split()[0], []).append(dump)
+    return instants, dumps
 
 
 def _reports(output: LabOutput, keys: dict[str, bytes]) -> dict[str, list[StationReport]]:
     """Return the datagrams that went over the server's link, unsealed, by access point."""
     file = output.folder / "out" / f"{PREFIX}server-uplink.out"
-    found: dict[str, list[StationReport]] = {name: [] for name in keys}
+    reports: dict[str, list[StationReport]] = {name: [] for name in keys}
     for payload in _payloads(file):
         (report,) = (verify(key, payload) for name, key in keys.items() if f"{name}".encode() in payload[:16])
-        found[report.access_point].append(report)
-    return found
+        reports[report.access_point].append(report)
+    return reports
 
 
 def _payloads(file: Path) -> Iterator[bytes]:
@@ -146,7 +146,7 @@ def _payloads(file: Path) -> Iterator[bytes]:
 
 
 def _key(programs: tuple[Program, ...], name: str) -> bytes:
-    (program,) = (one for one in programs if one.name == AGENT.format(name))
+    (program,) = (program for program in programs if program.name == AGENT.format(name))
     return agent_config(program.argv[2]).key
 
 
@@ -181,7 +181,7 @@ Reported = tuple[LabOutput, Network, dict[str, list[StationReport]]]
 
 
 @pytest.fixture
-def reported(bench: Bench) -> Reported:
+def station_reports(bench: Bench) -> Reported:
     """Three terminals, one of which leaves; `iw` dumps stations beside the agents, more often than they report."""
     text = SCENARIO.format(policy='policy = "none"') + DOWNLOADS.replace('"18 s"', '"9 s"') + REPORTS + GUEST
     scenario = bench.experiment(text).points[0].scenario
@@ -196,10 +196,10 @@ def reported(bench: Bench) -> Reported:
     sink = server("sink", "python3", "-c", _SINK)
     plan = replace(plan, programs=(*plan.programs, *dumps, sink, replace(guest, starts=("python3",))))
     programs = [
-        replace(one, argv=(*_ALLOWED[one.name], *one.argv), starts=(*one.starts, one.argv[0]))
-        if one.name in _ALLOWED
-        else one
-        for one in plan.programs
+        replace(program, argv=(*_ALLOWED[program.name], *program.argv), starts=(*program.starts, program.argv[0]))
+        if program.name in _ALLOWED
+        else program
+        for program in plan.programs
     ]
     output = bench.live(replace(plan, programs=tuple(programs)), version=KERNEL)
     return output, network, _reports(output, {name: _key(plan.programs, name) for name in ("ap1", "ap2")})
@@ -215,27 +215,27 @@ class Heard:
     signal_dbm: int
 
 
-def _watched(output: LabOutput, access_point: str) -> dict[str, list[Heard]]:
+def _read_watcher(output: LabOutput, access_point: str) -> dict[str, list[Heard]]:
     """Return what the watcher, a program of ours in C, printed of each station, in the order of time."""
-    found: dict[str, list[Heard]] = {}
+    heard: dict[str, list[Heard]] = {}
     for line in map(json.loads, output.text(f"radio.{access_point}").splitlines()):
         if "event" not in line:
             values = (line[key] for key in ("rx_bytes", "tx_bytes", "signal_dbm"))
-            found.setdefault(line["station"], []).append(Heard(START_NS + line["at_ns"], *values))
-    return found
+            heard.setdefault(line["station"], []).append(Heard(START_NS + line["at_ns"], *values))
+    return heard
 
 
-def test_reports_are_what_the_kernel_counts(reported: Reported) -> None:
+def test_reports_are_what_the_kernel_counts(station_reports: Reported) -> None:
     """A report lies between the samples before and after it, 20 ms apart; where nothing came between, it is equal."""
-    output, _, reports = reported
+    output, _, reports = station_reports
     equal, outside = 0, list[int]()
     for access_point, some in reports.items():
-        watched = _watched(output, access_point)
+        watched = _read_watcher(output, access_point)
         assert len(some) >= 19, "one each second"
         for report in some:
             for mac, station in report.stations.items():
-                before = next((one for one in reversed(watched[mac]) if one.at_ns <= report.time_ns), None)
-                after = next((one for one in watched[mac] if one.at_ns > report.time_ns), None)
+                before = next((frame for frame in reversed(watched[mac]) if frame.at_ns <= report.time_ns), None)
+                after = next((frame for frame in watched[mac] if frame.at_ns > report.time_ns), None)
                 if before is None or after is None:
                     outside.append(report.time_ns - ZERO_NS - START_NS)
                     continue
@@ -249,45 +249,49 @@ def test_reports_are_what_the_kernel_counts(reported: Reported) -> None:
     assert equal > 20, "the bounds are exact there"
 
 
-def test_reports_agree_with_iw(reported: Reported) -> None:
+def test_reports_agree_with_iw(station_reports: Reported) -> None:
     """`iw station dump` has no finer time than its own loop of a second: what it prints does not fall, nor overtake."""
-    output, _, reports = reported
+    output, _, reports = station_reports
     for access_point, some in reports.items():
         instants, dumped = _dumps(output.text(f"dump.{access_point}"))
         assert len(instants) >= 10
         assert {mac for report in some for mac in report.stations} == set(dumped)
         for mac, dumps in dumped.items():
             for dump in dumps:
-                earlier = [one for one in some if one.time_ns <= dump.at_ns and mac in one.stations]
+                earlier = [report for report in some if report.time_ns <= dump.at_ns and mac in report.stations]
                 # An agent whose question waits for a radio that is being set down reads its clock later.
-                later = [one for one in some if one.time_ns > dump.at_ns + _LATE_NS and mac in one.stations]
+                later = [report for report in some if report.time_ns > dump.at_ns + _LATE_NS and mac in report.stations]
                 low = earlier[-1].stations[mac] if earlier else None
                 high = later[0].stations[mac] if later else None
                 assert (low.rx_bytes if low else 0) <= dump.rx_bytes <= (high.rx_bytes if high else math.inf)
                 assert (low.tx_bytes if low else 0) <= dump.tx_bytes <= (high.tx_bytes if high else math.inf)
 
 
-def test_signals_are_those_of_the_path_loss(reported: Reported) -> None:
+def test_signals_are_those_of_the_path_loss(station_reports: Reported) -> None:
     """16 dBm less 46.7 dB and 30 dB a decade, as whole dBm, of who stands still; the walker gets weaker at ap2."""
-    _, network, reports = reported
+    _, network, reports = station_reports
     macs = {radio.links: radio.mac for radio in radios_of(network) if radio.is_station}
     for link, access_point, metres in (("home1", "ap1", 5), ("other1", "ap2", 85), ("home3", "ap1", 10)):
-        heard = {one.stations[macs[(link,)]].rssi_dbm for one in reports[access_point] if macs[(link,)] in one.stations}
+        heard = {
+            report.stations[macs[(link,)]].rssi_dbm
+            for report in reports[access_point]
+            if macs[(link,)] in report.stations
+        }
         assert heard == {round(16 - 46.7 - 30 * math.log10(metres))}, link
-    walker = [one.stations[macs[("other2",)]].rssi_dbm for one in reports["ap2"]]
+    walker = [report.stations[macs[("other2",)]].rssi_dbm for report in reports["ap2"]]
     print(walker)
     # It is 45 m away until 6 s after time zero, and 61 m at the last report, 4 s later.
     assert (walker[0], walker[-1]) == (-80, -84)
 
 
-def test_a_station_that_leaves_disappears(reported: Reported) -> None:
+def test_a_station_that_leaves_disappears(station_reports: Reported) -> None:
     """From the reports at once, and from the daemon's terminals with the next decision, though its connection stays."""
-    output, network, reports = reported
+    output, network, reports = station_reports
     (mac,) = (radio.mac for radio in radios_of(network) if radio.links == ("home3",))
     address = network.ports["guest", "home3"].ip
     left_ns = START_NS + ZERO_NS + LEAVES_NS
     for report in reports["ap1"]:
-        addresses = [one for station in report.stations.values() for one in station.addresses]
+        addresses = [address for station in report.stations.values() for address in station.addresses]
         if report.time_ns > left_ns + S // 10:
             assert mac not in report.stations
             assert address not in addresses
@@ -296,11 +300,11 @@ def test_a_station_that_leaves_disappears(reported: Reported) -> None:
     log = [json.loads(line) for line in output.text("steering").splitlines()]
     assert {line["error"] for line in log if line["event"] == "priority"} == {0}
     decisions = [line for line in log if line["event"] == "decision"]
-    after = [one for one in decisions if ZERO_NS + LEAVES_NS + S < one["t_ns"] < ZERO_NS + 9 * S]
+    after = [decision for decision in decisions if ZERO_NS + LEAVES_NS + S < decision["t_ns"] < ZERO_NS + 9 * S]
     assert len(after) >= 2
-    assert any(address in one["terminals"] for one in decisions)
-    assert not any(address in one["terminals"] for one in after)
-    assert all(len(one["terminals"]) == 2 for one in after), after
+    assert any(address in decision["terminals"] for decision in decisions)
+    assert not any(address in decision["terminals"] for decision in after)
+    assert all(len(decision["terminals"]) == 2 for decision in after), after
 
 
 @pytest.mark.parametrize("floor_dbm", [-84.5, -92.0])
@@ -309,17 +313,17 @@ def test_nobody_moves_to_an_access_point_that_hears_it_below_the_floor(bench: Be
     floor below that. Algorithm 1 with T = 1.05 moves somebody in nearly every period."""
     (recording,) = bench.record(SCENARIO.format(policy=f"threshold = 1.05\nfloor_dbm = {floor_dbm}") + DOWNLOADS)
     log = [json.loads(line) for line in recording.output("steering").splitlines()]
-    away = [one for one in log if one["event"] == "switch" and one["to"] == "ap2"]
-    for one in away:
-        print(one)
-    assert all(one["rssi_dbm"] > floor_dbm for one in away)
+    away = [event for event in log if event["event"] == "switch" and event["to"] == "ap2"]
+    for event in away:
+        print(event)
+    assert all(event["rssi_dbm"] > floor_dbm for event in away)
     zero_ns = int(recording.manifest["zero_ns"])
     names = {"edge": "10.0.4.1", "walker": "10.0.6.1"}
-    moved = {name for name, address in names.items() if any(one["terminal"] == address for one in away)}
+    moved = {name for name, address in names.items() if any(event["terminal"] == address for event in away)}
     if floor_dbm > -89:
         assert moved == {"walker"}
         # It is heard above the floor until it is 62 m from ap2, after 10.3 s. A signal is up to two periods old.
-        last_s = max((one["t_ns"] - zero_ns) / S for one in away)
+        last_s = max((event["t_ns"] - zero_ns) / S for event in away)
         assert last_s < 12.4, last_s
     else:
         assert moved == {"edge", "walker"}

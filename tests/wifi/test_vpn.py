@@ -39,22 +39,22 @@ def test_a_tunnel_moves_with_all_that_is_inside(bench: Bench) -> None:
     """The run fails if the checksums of both ends of a download differ. Bytes are what access points sent."""
     (recording,) = bench.record(_scenario(), *SETTINGS)
     log = [json.loads(line) for line in recording.output("steering").splitlines()]
-    loaded = [one for one in log if one["event"] == "moved" and one["verdict"] != "idle"]
+    loaded = [event for event in log if event["event"] == "moved" and event["verdict"] != "idle"]
     print(loaded)
     assert loaded, "somebody moves while the tunnels carry data"
-    assert all(one["verdict"] == "moved" and one["share"] > 0.5 for one in loaded)
-    assert not any(one["errors"] for one in log if one["event"] == "switch")
-    sent = {one.link: one.tx_bytes for one in radio_links(recording)}
+    assert all(event["verdict"] == "moved" and event["share"] > 0.5 for event in loaded)
+    assert not any(event["errors"] for event in log if event["event"] == "switch")
+    sent = {radio_link.link: radio_link.tx_bytes for radio_link in radio_links(recording)}
     print(sent)
     by_terminal = [sorted((sent[f"home{n}"], sent[f"other{n}"])) for n in range(1, 5)]
-    both = [one for one in by_terminal if one[0] > IDLE_BYTES]
-    assert len(both) == len({one["terminal"] for one in loaded}), "those who moved used both access points"
+    both = [terminal for terminal in by_terminal if terminal[0] > IDLE_BYTES]
+    assert len(both) == len({event["terminal"] for event in loaded}), "those who moved used both access points"
     assert all(less > 200_000 and more > 1_000_000 for less, more in both)
-    for one in measure(recording):
-        print(one.workload, one.goodput_bps, one.metrics.get("lost_percent"))
-        if one.workload.startswith("voice"):
+    for measurement in measure(recording):
+        print(measurement.workload, measurement.goodput_bps, measurement.metrics.get("lost_percent"))
+        if measurement.workload.startswith("voice"):
             # What the tunnel's device drops when the download fills its queue; the move itself loses nothing.
-            assert one.metrics["lost_percent"] < 2
+            assert measurement.metrics["lost_percent"] < 2
         else:
             # Two terminals at each of two access points of 802.11b, of which each carries more than 4 Mbit/s.
-            assert one.goodput_bps > 1.5e6
+            assert measurement.goodput_bps > 1.5e6

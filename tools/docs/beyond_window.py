@@ -23,7 +23,7 @@ COUNTER = "MPTcpExtNoDSSInWindow"
 _HEAD = ("scenario", "scheduler", "runs", "with drops", "min", "max")
 
 
-def dropped(run: Path) -> int:
+def count_dropped(run: Path) -> int:
     """Return the number of segments beyond the window that all hosts of a recorded run dropped."""
     counts = (json.loads(file.read_text()) for file in sorted(run.glob("counters/*/nstat.json")))
     return sum(int(count["kernel"].get(COUNTER, 0)) for count in counts)
@@ -36,11 +36,11 @@ def recordings(folder: Path) -> list[Path]:
 
 def by_scheduler(document: dict[str, Any]) -> dict[str, set[str]]:
     """Return the runs of a results.json in which MPTCP sent, by the scheduler recorded for its sockets."""
-    found: dict[str, set[str]] = {}
+    runs: dict[str, set[str]] = {}
     for row in document["rows"]:
         if row["scheduler"]:
-            found.setdefault(row["scheduler"], set()).update(row["runs"])
-    return found
+            runs.setdefault(row["scheduler"], set()).update(row["runs"])
+    return runs
 
 
 def table_of(folders: Iterable[Path]) -> str:
@@ -48,7 +48,7 @@ def table_of(folders: Iterable[Path]) -> str:
     lines, others = [], 0
     for folder in folders:
         for scheduler, names in by_scheduler(json.loads((folder / "results.json").read_text())).items():
-            counts = [dropped(folder / "runs" / name) for name in names]
+            counts = [count_dropped(folder / "runs" / name) for name in names]
             if any(counts):
                 lines.append([folder.name, f"`{scheduler}`", *_numbers(counts)])
             else:
@@ -64,7 +64,7 @@ def _numbers(counts: list[int]) -> list[str]:
 
 def _describe(folders: Iterable[Path]) -> Iterator[str]:
     for folder in folders:
-        counts = [dropped(run) for run in recordings(folder)]
+        counts = [count_dropped(run) for run in recordings(folder)]
         yield f"{folder}: {sum(map(bool, counts))} of {len(counts)} runs, at most {max(counts, default=0)} segments"
 
 

@@ -45,7 +45,7 @@ def command_problems(page: Page) -> Iterator[str]:
 
 def prose_problems(page: Page, tables: quotes.Tables | None = None) -> Iterator[str]:
     """Yield numbers and claims in prose that do not fit their tables."""
-    tables = tables or quotes.Tables(pages(), stamps.measured(), data.read_rows())
+    tables = tables or quotes.Tables(pages(), stamps.read_measured(), data.read_rows())
     try:
         for quote in quotes.quotes_of(page):
             if problem := quotes.problem(quote, tables):
@@ -107,19 +107,19 @@ def _identities(page: Page, block: Block) -> Iterator[str]:
         scenario = SOURCES[block.name].scenario
         assert scenario is not None
         yield from _of_runs(load(scenario).runs)
-    for one in experiments_of(page, block):
-        yield from _of_runs(_load(page, one))
+    for experiment in experiments_of(page, block):
+        yield from _of_runs(_load(page, experiment))
 
 
-def _load(page: Page, one: Experiment) -> list[Run]:
-    options = dict(one.options)
-    overrides = [value for name, value in one.options if name == "--set"]
+def _load(page: Page, experiment: Experiment) -> list[Run]:
+    options = dict(experiment.options)
+    overrides = [value for name, value in experiment.options if name == "--set"]
     seed, repeats = (int(options[name]) if name in options else None for name in ("--seed", "--repeats"))
-    file = ROOT / one.file
-    if one.file in page.files:
-        file = ROOT / "results" / "docs" / "stale" / one.file
+    file = ROOT / experiment.file
+    if experiment.file in page.files:
+        file = ROOT / "results" / "docs" / "stale" / experiment.file
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(page.files[one.file])
+        file.write_text(page.files[experiment.file])
         for example in (ROOT / "examples").glob("*.toml"):
             link = file.parent / example.name
             if not link.exists():
@@ -137,12 +137,12 @@ def main() -> None:
     """Print all problems, and exit with status 1 if ``make test`` would fail; stale blocks alone do not count."""
     known, wrong, old = stamps.load(), list[str](), list[str]()
     every = pages()
-    tables = quotes.Tables(every, stamps.measured(), data.read_rows())
+    tables = quotes.Tables(every, stamps.read_measured(), data.read_rows())
     for page in every:
         wrong += [*structure_problems(page, known), *prose_problems(page, tables)]
         old += [*changed_inputs(page, known), *stale(page, known)]
-    for title, found in (("wrong", wrong), ("stale", old)):
-        print(f"{title}: {len(found)}", *(f"  {one}" for one in found), sep="\n")
+    for title, problems in (("wrong", wrong), ("stale", old)):
+        print(f"{title}: {len(problems)}", *(f"  {problem}" for problem in problems), sep="\n")
     sys.exit(1 if wrong else 0)
 
 

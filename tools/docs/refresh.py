@@ -44,7 +44,7 @@ def write_quotes(page: Page, *, in_tables_only: bool = False) -> int:
 
     A quote in a row of a table is data, and no sentence depends on it, so ``make docs`` always writes these.
     """
-    tables = quotes.Tables(pages(), stamps.measured(), data.read_rows())
+    tables = quotes.Tables(pages(), stamps.read_measured(), data.read_rows())
     text, changed = page.text, 0
     for quote in reversed(list(quotes.quotes_of(page))):
         line = text[text.rfind("\n", 0, quote.begin) + 1 : quote.begin]
@@ -72,7 +72,9 @@ def main() -> None:
     elif arguments.figures:
         data.write()
         data.write_rows()
-        problems += [f"{page.name}: {one} was not made" for page in arguments.pages for one in work.copy_figures(page)]
+        problems += [
+            f"{page.name}: {figure} was not made" for page in arguments.pages for figure in work.copy_figures(page)
+        ]
     elif arguments.adopt:
         for page in arguments.pages:
             print(f"{page.name}: {work.adopt(page)} blocks stamped")

@@ -44,7 +44,7 @@ class Image:
     entry: tuple[str, ...]
 
     @classmethod
-    def of(cls, instructions: Iterable[Instruction]) -> Image:
+    def from_instructions(cls, instructions: Iterable[Instruction]) -> Image:
         """Return the image of these instructions. :raises LabError: for an instruction that is not known here."""
         arguments: dict[str, str] = {}
         copies: list[tuple[str, str]] = []

@@ -116,7 +116,7 @@ class Buildah:
 
     def run(self, arguments: Sequence[str], *, folder: Path) -> str:
         """See :class:`Engine`. buildah starts any command, so the program of the image is named."""
-        entry = Image.of(parse(ROOT / "Containerfile")).entry
+        entry = Image.from_instructions(parse(ROOT / "Containerfile")).entry
         return self._run_in(NAME, [*entry, *arguments], "--volume", f"{folder}:{_MOUNT}:ro")
 
     def _run_in(self, image: str, command: Sequence[str], *options: str) -> str:
@@ -135,7 +135,7 @@ class Buildah:
 def find_engine(stack: ExitStack) -> tuple[Engine, str] | None:
     """Return the first engine that works and the base image that it has; None if none works."""
     archive: Path | None = None
-    wanted = Image.of(parse(ROOT / "Containerfile")).base
+    wanted = Image.from_instructions(parse(ROOT / "Containerfile")).base
     for engine in (Daemon("docker"), Daemon("podman"), Buildah()):
         if shutil.which(engine.name) is None or not succeeds([engine.name, "info"]):
             continue
@@ -160,7 +160,7 @@ def make_root(target: Path) -> None:
 
 def build_in_chroot(root: Path) -> Image:
     """Execute the steps of the Containerfile in the root file system `root`, and return the image's properties."""
-    image = Image.of(parse(ROOT / "Containerfile"))
+    image = Image.from_instructions(parse(ROOT / "Containerfile"))
     for source, target in image.copies:
         shutil.copytree(ROOT / source, root / target.lstrip("/"), dirs_exist_ok=True)
     for command in image.commands:
@@ -220,10 +220,10 @@ def main() -> None:
         check(is_chroot=options.chroot)
         return
     with ExitStack() as stack:
-        found = find_engine(stack)
-        if found is None:
+        program = find_engine(stack)
+        if program is None:
             raise MissingError("no container engine works here: docker, podman or buildah", hint="make image-check")
-        engine, base = found
+        engine, base = program
         engine.build(base)
     print(f"{NAME}: built with {engine.name}")
 

@@ -39,9 +39,9 @@ def main() -> None:
 
 def compare(first: list[Path], second: list[Path]) -> None:
     """Compare wheels, byte for byte. :raises LabError: naming the first that differs."""
-    for one, other in zip(first, second, strict=True):
-        if one.name != other.name or one.read_bytes() != other.read_bytes():
-            raise LabError(f"{one.name} and {other.name} of another folder differ")
+    for path, other in zip(first, second, strict=True):
+        if path.name != other.name or path.read_bytes() != other.read_bytes():
+            raise LabError(f"{path.name} and {other.name} of another folder differ")
 
 
 def _not_copied(folder: str, names: list[str]) -> set[str]:

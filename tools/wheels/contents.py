@@ -56,7 +56,7 @@ def _choose_kernel(variant: str) -> ReleasedKernel:
     if not current:
         hint = " ".join(["mptcplab kernel build", *build_options(variant)])
         raise MissingError(f"no current lab kernel {name} is built", hint=hint)
-    kernel = next((one for one in current if _facts(one)["source"]["kind"] == "debian"), None)
+    kernel = next((wheel for wheel in current if _facts(wheel)["source"]["kind"] == "debian"), None)
     if kernel is None:
         message = f"the lab kernel {name} was built from a source that only this machine has"
         raise InputError(message, hint="mptcplab kernel build, without --source")

@@ -54,5 +54,5 @@ def _symbol_versions(path: Path) -> Iterator[tuple[int, int]]:
                 continue
             for _, versions in section.iter_versions():
                 for version in versions:
-                    if found := re.fullmatch(r"GLIBC_(\d+)\.(\d+)(?:\.\d+)?", version.name):
-                        yield int(found[1]), int(found[2])
+                    if match := re.fullmatch(r"GLIBC_(\d+)\.(\d+)(?:\.\d+)?", version.name):
+                        yield int(match[1]), int(match[2])

@@ -16,9 +16,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from validation.fidelity import classes, forms, gather, kept, pooled, sides, wire
+from validation.fidelity import all_scenarios, classes, earlier_results, forms, gather, sides, wire
 from validation.fidelity.forms import Form
-from validation.fidelity.inside import measured_inside
+from validation.fidelity.inner_engine import measured_inside
 from validation.fidelity.lines import wrap
 from validation.fidelity.totals import totals
 
@@ -68,14 +68,14 @@ def measure(form: Form, name: str, out: Path, *, seeds: int, only_refusals: bool
         document["kernels"] = kernels_of(runs, side.engine)
         if only_refusals or _is_measured(file, document):
             return
-        found = measured_inside(runs, folder) if side.engine == "local" else _execute(runs, side.engine, folder)
-        rows = found.get("rows", [])  # An engine inside the lab refuses there, without any.
-        found |= {"rows": [*rows, *totals(rows, form.flows)]}
+        measurement = measured_inside(runs, folder) if side.engine == "local" else _execute(runs, side.engine, folder)
+        rows = measurement.get("rows", [])  # An engine inside the lab refuses there, without any.
+        measurement |= {"rows": [*rows, *totals(rows, form.flows)]}
     except MissingError:
         raise
     except (LabError, ValueError) as error:
-        found = {"refused": str(getattr(error, "message", error)).splitlines()[0]}
-    _write(file, document | found | {"wall_s": time.monotonic() - started})
+        measurement = {"refused": str(getattr(error, "message", error)).splitlines()[0]}
+    _write(file, document | measurement | {"wall_s": time.monotonic() - started})
 
 
 def kernels_of(runs: list[Run], engine: str) -> list[str]:
@@ -91,9 +91,9 @@ def _is_measured(file: Path, document: dict[str, Any]) -> bool:
     """Return whether a file has the results that ``document`` is to have."""
     if not file.exists():
         return False
-    found = json.loads(file.read_text())
-    same = all(found.get(key) == document[key] for key in ("form", "ran", "kernels"))
-    return same and (bool(found.get("refused")) or found["seeds"] >= document["seeds"])
+    measurement = json.loads(file.read_text())
+    same = all(measurement.get(key) == document[key] for key in ("form", "ran", "kernels"))
+    return same and (bool(measurement.get("refused")) or measurement["seeds"] >= document["seeds"])
 
 
 def _execute(runs: list[Run], engine: str, folder: Path) -> dict[str, Any]:
@@ -102,11 +102,15 @@ def _execute(runs: list[Run], engine: str, folder: Path) -> dict[str, Any]:
     :raises LabError: if the engine refuses them. :raises MissingError: if this machine lacks something for one.
     """
     done = api.execute_runs(runs, folder, jobs=1, engine=engine, allow_failures=True, progress=_progress)
-    for one in done:
-        if isinstance(one.error, MissingError):
-            raise one.error
-    results = [one.result for one in done if one.result is not None]
-    failed = [{"run": one.run.label, "error": one.error.message} for one in done if one.error is not None]
+    for completed in done:
+        if isinstance(completed.error, MissingError):
+            raise completed.error
+    results = [completed.result for completed in done if completed.result is not None]
+    failed = [
+        {"run": completed.run.label, "error": completed.error.message}
+        for completed in done
+        if completed.error is not None
+    ]
     return {"rows": [row.to_json() for row in rows_of(results)], "failed": failed}
 
 
@@ -123,14 +127,14 @@ def _write_measured(file: Path, files: dict[str, Path], out: Path) -> None:
     engine = sides.SIDES[sides.REFERENCE].engine
     if reason := forms.form_of(_SIMPLE, files[_SIMPLE], engine).refused:
         raise LabError(f"no form can be made: {reason}", hint="see docs/engine-stock.md")
-    present = {name: kept.Present(forms.form_of(name, path, engine)) for name, path in files.items()}
-    found = gather.gathered(present, out) | {"wire": wire.gathered_wire(out)}
+    present = {name: earlier_results.Present(forms.form_of(name, path, engine)) for name, path in files.items()}
+    document = gather.gather_comparisons(present, out) | {"wire": wire.gathered_wire(out)}
     if file.exists():
-        found = kept.with_earlier(found, json.loads(file.read_text()), present)
+        document = earlier_results.with_earlier(document, json.loads(file.read_text()), present)
     last = {name: load(path).points[-1].scenario for name, path in files.items()}
-    found["all"] = {name: classes.not_of_rates(scenario) for name, scenario in last.items()}
-    found["drawn"] = [name for name, scenario in last.items() if pooled.is_drawn(scenario)]
-    file.write_text(wrap(found) + "\n")
+    document["all"] = {name: classes.not_of_rates(scenario) for name, scenario in last.items()}
+    document["drawn"] = [name for name, scenario in last.items() if all_scenarios.is_drawn(scenario)]
+    file.write_text(wrap(document) + "\n")
 
 
 def _progress(state: api.Progress) -> None:

@@ -15,8 +15,8 @@ from pathlib import Path
 from tools.docs.making.pages import table_of
 from validation.fidelity import forms
 from validation.fidelity.cells import document
-from validation.fidelity.executed import executed, last_point
-from validation.fidelity.shown import measure, rows_of_file
+from validation.fidelity.execution import execute_points, last_point
+from validation.fidelity.reason_programs import measure, rows_of_file
 
 from mptcplab.kernel.build import BuildOptions, build_kernel
 from mptcplab.metrics.rows import rows_of
@@ -30,7 +30,7 @@ _DIGITS = 2
 
 
 @dataclass(frozen=True)
-class Row:
+class BurstRow:
     """The part of a workload's payload that crosses a path, in percent, mean of the seeds, with the older rule."""
 
     scenario: str
@@ -39,7 +39,7 @@ class Row:
     seeds: int
 
 
-def measured(name: str, kernel: Path, seeds: int, folder: Path) -> Iterator[Row]:
+def measure_shares(name: str, kernel: Path, seeds: int, folder: Path) -> Iterator[BurstRow]:
     """Yield the shares of a scenario's short form on a lab kernel; finished runs are kept in ``folder``.
 
     :raises LabError: if a run fails.
@@ -48,16 +48,16 @@ def measured(name: str, kernel: Path, seeds: int, folder: Path) -> Iterator[Row]
         replace(point, scenario=point.scenario.model_copy(update={"kernel": str(kernel)}))
         for point in last_point(name, _LAB)
     ]
-    done = executed(points, "virtual", seeds=seeds, folder=folder)
+    done = execute_points(points, "virtual", seeds=seeds, folder=folder)
     for row in rows_of([run.result for run in done if run.result is not None]):
         for path, share in (row.to_json()["shares"] or {}).items():
-            yield Row(name, f"{row.workload} over {path}", round(100 * share, _DIGITS), seeds)
+            yield BurstRow(name, f"{row.workload} over {path}", round(100 * share, _DIGITS), seeds)
 
 
 def table() -> str:
     """Return the shares in the lab, with Linux 7.2 and 6.1, on stock 6.1, and in the lab with the rule of 6.1."""
     lines = []
-    for row in rows_of_file(FILE, Row):
+    for row in rows_of_file(FILE, BurstRow):
         of_lab, of_stock = (_share(row, side) for side in _OLDER)
         if of_lab is not None and of_stock is not None:
             shares = (*of_lab, of_stock[1], row.share_percent)
@@ -66,17 +66,17 @@ def table() -> str:
     return table_of(head, lines)
 
 
-def _share(row: Row, side: str) -> tuple[float, float] | None:
+def _share(row: BurstRow, side: str) -> tuple[float, float] | None:
     """Return the share of a row on the lab that ``side`` is compared with, and on ``side``; None if it has none."""
-    found = document()["scenarios"][row.scenario]["sides"].get(side, {}).get("rows", ())
-    of_row = (one for one in found if (one["workload"], one["metric"]) == (row.workload, "share_percent"))
-    return next(((one["a"], one["b"]) for one in of_row), None)
+    rows = document()["scenarios"][row.scenario]["sides"].get(side, {}).get("rows", ())
+    of_row = (entry for entry in rows if (entry["workload"], entry["metric"]) == (row.workload, "share_percent"))
+    return next(((entry["a"], entry["b"]) for entry in of_row), None)
 
 
-def _measure(options: argparse.Namespace) -> Iterator[Row]:
+def _measure(options: argparse.Namespace) -> Iterator[BurstRow]:
     kernel = build_kernel(options=BuildOptions(patches=[PATCH])).path
     for name in SCENARIOS:
-        yield from measured(name, kernel, options.seeds, options.out / name)
+        yield from measure_shares(name, kernel, options.seeds, options.out / name)
 
 
 def main() -> None:

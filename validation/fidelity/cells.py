@@ -8,15 +8,15 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
+from validation.fidelity.earlier_results import is_of_other_build
 from validation.fidelity.gather import FILE
-from validation.fidelity.kept import is_of_other_build
 from validation.fidelity.place import place, units_of
 
 from mptcplab.metrics.values import short_names
 
 #: A row of a comparison, as :func:`validation.fidelity.gather.rows_of` yields it.
 Row = dict[str, Any]
-#: The marks of a difference from a single run, with its interval from validation/fidelity/single.py, and of a
+#: The marks of a difference from a single run, with its interval from validation/fidelity/single_runs.py, and of a
 #: difference that was measured with another build of a kernel than most.
 _MARKS = {"single": "¹", "other_build": "†"}
 _RETRANSMITTED = "retransmitted_percent"
@@ -25,23 +25,23 @@ _RETRANSMITTED = "retransmitted_percent"
 @cache
 def document() -> dict[str, Any]:
     """Return the measurements."""
-    found: dict[str, Any] = json.loads(FILE.read_text())
-    return found
+    document: dict[str, Any] = json.loads(FILE.read_text())
+    return document
 
 
 def scenarios() -> dict[str, dict[str, Any]]:
     """Return the compared sides of each scenario, whose rows know whether they are of another build."""
     written = document()
     return {
-        name: {side: _marked(one, side, written["kernels"]) for side, one in found["sides"].items()}
-        for name, found in written["scenarios"].items()
+        name: {side: _mark(entry, side, written["kernels"]) for side, entry in scenario["sides"].items()}
+        for name, scenario in written["scenarios"].items()
     }
 
 
-def _marked(one: dict[str, Any], side: str, kernels: dict[str, Any]) -> dict[str, Any]:
-    if not is_of_other_build(one, side, kernels):
-        return one
-    return one | {"rows": [row | {"other_build": True} for row in one["rows"]]}
+def _mark(entry: dict[str, Any], side: str, kernels: dict[str, Any]) -> dict[str, Any]:
+    if not is_of_other_build(entry, side, kernels):
+        return entry
+    return entry | {"rows": [row | {"other_build": True} for row in entry["rows"]]}
 
 
 def label(settings: Mapping[str, str]) -> str:

@@ -27,14 +27,14 @@ def rank_p(first: Sequence[float], second: Sequence[float]) -> float:
 
     doubled = [round(2 * rank) for rank in rankdata([*first, *second])]  # Mean ranks of ties are halves.
     middle = len(first) * (len(doubled) + 1)
-    found = abs(sum(doubled[: len(first)]) - middle)
+    distance = abs(sum(doubled[: len(first)]) - middle)
     # Divisions by the size of the first group and its rank sum: there are far fewer sums than divisions.
     ways: list[Counter[int]] = [Counter({0: 1}), *(Counter[int]() for _ in first)]
     for rank in doubled:
         for size in range(len(first), 0, -1):
             for total, count in ways[size - 1].items():
                 ways[size][total + rank] += count
-    as_far = sum(count for total, count in ways[-1].items() if abs(total - middle) >= found)
+    as_far = sum(count for total, count in ways[-1].items() if abs(total - middle) >= distance)
     return as_far / ways[-1].total()
 
 

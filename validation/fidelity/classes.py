@@ -37,20 +37,20 @@ def class_of(sides: dict[str, Any], unlimited: str) -> tuple[Class, str]:
 
     ``unlimited`` is what limits it in place of rates, or empty.
     """
-    found = sides.get(SLOWER, {})
+    slower = sides.get(SLOWER, {})
     if unlimited:
         return Class.UNLIMITED, unlimited
-    if "refused" in found:
-        return Class.REFUSED, found["refused"]
-    places = _places(found)
+    if "refused" in slower:
+        return Class.REFUSED, slower["refused"]
+    places = _places(slower)
     if not places:
         return Class.NOT_MEASURED, ""
     if "!" in places:
-        return Class.OUTSIDE, _shown(found, sides)
+        return Class.OUTSIDE, _find_reason(slower, sides)
     return (Class.OPEN if "?" in places else Class.INSIDE), ""
 
 
-def _shown(slower: dict[str, Any], sides: dict[str, Any]) -> str:
+def _find_reason(slower: dict[str, Any], sides: dict[str, Any]) -> str:
     """Return the reason that a still slower network shows for what is outside; empty if none does.
 
     Where the intervals of many single flows are too wide for that, the goodput of all together may show it.
@@ -77,11 +77,11 @@ def _key(row: dict[str, Any]) -> tuple[str, str, str]:
     return row["metric"], str(row["settings"]), row["workload"]
 
 
-def _is_nearer(one: dict[str, Any], other: dict[str, Any]) -> bool:
-    """Return whether the largest difference in the interval of ``one`` is below the smallest in ``other``'s."""
-    if place(one) == "":
+def _is_nearer(row: dict[str, Any], other: dict[str, Any]) -> bool:
+    """Return whether the largest difference in the interval of ``row`` is below the smallest in ``other``'s."""
+    if place(row) == "":
         return True
-    (value, half), (other_value, other_half) = (tuple(row[key] for key in units_of(row)) for row in (one, other))
+    (value, half), (other_value, other_half) = (tuple(row[key] for key in units_of(row)) for row in (row, other))
     if None in (value, half, other_value, other_half):
         return False
     return bool(abs(value) + half < abs(other_value) - other_half)

@@ -17,8 +17,8 @@ from unittest.mock import patch
 
 from tools.docs.making.pages import table_of
 from validation.fidelity import sides
-from validation.fidelity.executed import executed, last_point
-from validation.fidelity.shown import measure, rows_of_file
+from validation.fidelity.execution import execute_points, last_point
+from validation.fidelity.reason_programs import measure, rows_of_file
 
 from mptcplab.engine.virtual.machine import WALL_CLOCK_NS
 from mptcplab.gateway.base import GatewayContext
@@ -41,7 +41,7 @@ _HALF, _DIGITS = 50, 2
 
 
 @dataclass(frozen=True)
-class Row:
+class ClockRow:
     """The part of the payload that crosses the first path, in percent, with the second at which the proxy starts."""
 
     side: str
@@ -53,20 +53,20 @@ def starting_at(second: int) -> AbstractContextManager[object]:
     """Return a context in which the entry's program sets the clock to ``second`` of the lab's first day, and starts."""
     entry_call = ShadowsocksLibev.entry_call
 
-    def after(self: ShadowsocksLibev, context: GatewayContext) -> Call:
+    def call_after_date(self: ShadowsocksLibev, context: GatewayContext) -> Call:
         call = entry_call(self, context)
         date = Call(("date", "--set", f"@{EPOCH_S + second}"))
         return shell(f"{date} >/dev/null && {call}", call, date)
 
-    return patch.object(ShadowsocksLibev, "entry_call", after)
+    return patch.object(ShadowsocksLibev, "entry_call", call_after_date)
 
 
-def measured(side: str, second: int, folder: Path) -> Iterator[Row]:
+def measure_share(side: str, second: int, folder: Path) -> Iterator[ClockRow]:
     """Yield the share of one run on a side; a finished run is kept in ``folder``. :raises LabError: if it fails."""
     with starting_at(second):
-        done = executed(last_point(SCENARIO, side), sides.SIDES[side].engine, seeds=1, folder=folder)
+        done = execute_points(last_point(SCENARIO, side), sides.SIDES[side].engine, seeds=1, folder=folder)
     for row in rows_of([run.result for run in done if run.result is not None]):
-        yield Row(side, second, round(100 * row.shares.get(PATH, 0.0), _DIGITS))
+        yield ClockRow(side, second, round(100 * row.shares.get(PATH, 0.0), _DIGITS))
 
 
 def reason(name: str) -> str:
@@ -75,7 +75,7 @@ def reason(name: str) -> str:
     That is so if all sides take the same path at each second, and one path in some of the seconds and the other in the
     rest.
     """
-    taken = {(row.side, row.second): row.share_percent > _HALF for row in rows_of_file(FILE, Row)}
+    taken = {(row.side, row.second): row.share_percent > _HALF for row in rows_of_file(FILE, ClockRow)}
     by_side = [[taken.get((side, second)) for second in SECONDS] for side in SIDES]
     agree = by_side[0] == by_side[1] == by_side[2] and {True, False} == set(by_side[0])
     return "the second at which its proxy starts" if agree and name == SCENARIO else ""
@@ -83,19 +83,19 @@ def reason(name: str) -> str:
 
 def table() -> str:
     """Return the share of the first path by the second of the start, on each side."""
-    found = {(row.side, row.second): row.share_percent for row in rows_of_file(FILE, Row)}
+    shares = {(row.side, row.second): row.share_percent for row in rows_of_file(FILE, ClockRow)}
     lines = [
-        [str(second), *(f"{found[side, second]:.1f}" for side in SIDES)]
+        [str(second), *(f"{shares[side, second]:.1f}" for side in SIDES)]
         for second in SECONDS
-        if all((side, second) in found for side in SIDES)
+        if all((side, second) in shares for side in SIDES)
     ]
     return table_of(["start of the proxy, s", *SIDES.values()], lines)
 
 
-def _measure(options: argparse.Namespace) -> Iterator[Row]:
+def _measure(options: argparse.Namespace) -> Iterator[ClockRow]:
     for side in SIDES:
         for second in SECONDS:
-            yield from measured(side, second, options.out / side / str(second))
+            yield from measure_share(side, second, options.out / side / str(second))
 
 
 def main() -> None:

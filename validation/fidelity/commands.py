@@ -20,8 +20,8 @@ from unittest.mock import patch
 from tools.docs.making.pages import table_of
 from validation.fidelity import sides
 from validation.fidelity.cells import document
-from validation.fidelity.executed import executed, last_point
-from validation.fidelity.shown import measure, rows_of_file
+from validation.fidelity.execution import execute_points, last_point
+from validation.fidelity.reason_programs import measure, rows_of_file
 
 from mptcplab.campaign import record
 from mptcplab.metrics.rows import rows_of
@@ -45,7 +45,7 @@ _DIGITS = 3
 
 
 @dataclass(frozen=True)
-class Row:
+class CommandRow:
     """The goodput of one run of the lab with pauses."""
 
     side: str
@@ -59,46 +59,47 @@ def pause() -> AbstractContextManager[object]:
     def slow(*words: Any, **named: Any) -> Plan:
         plan = compile_plan(*words, **named)
         events = (
-            replace(one, commands=tuple(map(_late, one.commands))) if one.kind == "up" else one for one in plan.events
+            replace(event, commands=tuple(map(_delay_command, event.commands))) if event.kind == "up" else event
+            for event in plan.events
         )
         return replace(plan, events=tuple(events))
 
     return patch.object(record, "compile_plan", slow)
 
 
-def _late(command: Command) -> Command:
+def _delay_command(command: Command) -> Command:
     line = f"sleep {_PAUSE_S} && exec {shlex.join(command.argv)}"
     return replace(command, argv=("sh", "-c", line), starts=(*command.starts, "sleep", command.argv[0]))
 
 
-def measured(side: str, seeds: int, folder: Path) -> Iterator[Row]:
+def measure_runs(side: str, seeds: int, folder: Path) -> Iterator[CommandRow]:
     """Yield runs of the lab with pauses; finished runs are kept in ``folder``. :raises LabError: if one fails."""
     with pause():
-        done = executed(last_point(SCENARIO, side), sides.SIDES[side].engine, seeds=seeds, folder=folder)
+        done = execute_points(last_point(SCENARIO, side), sides.SIDES[side].engine, seeds=seeds, folder=folder)
     for run in done:
         assert run.result is not None
         (row,) = rows_of([run.result])
-        yield Row(side, run.run.seed, round(row.goodput_mbps.mean, _DIGITS))
+        yield CommandRow(side, run.run.seed, round(row.goodput_mbps.mean, _DIGITS))
 
 
 def table() -> str:
     """Return the goodput of each version in the lab, in the lab with pauses, and on its stock kernel."""
     lines = []
     for lab, stock in SIDES.items():
-        found = [row.goodput_mbps for row in rows_of_file(FILE, Row) if row.side == lab]
+        goodputs = [row.goodput_mbps for row in rows_of_file(FILE, CommandRow) if row.side == lab]
         beside = document()["scenarios"][SCENARIO]["sides"].get(stock, {}).get("rows", ())
         of_stock = next((row["values"] for row in beside if row["metric"] == _METRIC), None)
-        if found and of_stock:
-            cells = (interval_text(mean_interval(values)) for values in (of_stock[0], found, of_stock[1]))
-            runs = ", ".join(str(len(one)) for one in (of_stock[0], found, of_stock[1]))
+        if goodputs and of_stock:
+            cells = (interval_text(mean_interval(values)) for values in (of_stock[0], goodputs, of_stock[1]))
+            runs = ", ".join(str(len(column)) for column in (of_stock[0], goodputs, of_stock[1]))
             lines.append([lab.split("-")[1], *cells, runs])
     head = ["Linux", "lab, Mbit/s", "lab with pauses, Mbit/s", "stock kernel, Mbit/s", "runs"]
     return table_of(head, lines)
 
 
-def _measure(options: argparse.Namespace) -> Iterator[Row]:
+def _measure(options: argparse.Namespace) -> Iterator[CommandRow]:
     for side in SIDES:
-        yield from measured(side, options.seeds, options.out / side)
+        yield from measure_runs(side, options.seeds, options.out / side)
 
 
 def main() -> None:

@@ -58,13 +58,13 @@ class Form:
     def sized(self) -> set[str]:
         """The workloads whose duration is a result, because they send a given amount of data."""
         workloads = [item for point in self.points for item in point.scenario.workloads.items()]
-        return {name for name, one in workloads if getattr(one, "size", None) is not None}
+        return {name for name, workload in workloads if getattr(workload, "size", None) is not None}
 
     @property
     def flows(self) -> set[str]:
         """The workloads that send as much as the network allows."""
         workloads = [item for point in self.points for item in point.scenario.workloads.items()]
-        return {name for name, one in workloads if one.is_bulk}
+        return {name for name, workload in workloads if workload.is_bulk}
 
     @property
     def digest(self) -> str:
@@ -124,15 +124,15 @@ def form_of(name: str, file: Path, engine: str) -> Form:
 
 def _settings(point: SweepPoint, short: Scenario) -> dict[str, str]:
     """Return the point's swept keys and values, without keys that the form does not have."""
-    found = {}
+    settings = {}
     for key, value in point.settings.items():
         table, *names = key.split(".")
         if key.rpartition(".")[2] in _NOT_COMPARED:
             continue
         if table == "workloads" and len(names) == 2 and names[1] in ("duration", "size") and "*" not in names[0]:
             value = str(getattr(short.workloads[names[0]], names[1]))
-        found[key] = value
-    return found
+        settings[key] = value
+    return settings
 
 
 def _ends(points: Iterable[SweepPoint], engine: str, refusals: dict[str, None]) -> tuple[SweepPoint, ...]:
@@ -154,7 +154,7 @@ def _accept(points: Iterable[SweepPoint], engine: str, refusals: dict[str, None]
 
 def refusal(point: SweepPoint, engine: str) -> str:
     """Return why an engine cannot execute a point; empty if it can."""
-    settings = {name for one in point.scenario.transports.values() for name in one.sysctl}
+    settings = {name for transport in point.scenario.transports.values() for name in transport.sysctl}
     if of_lab := sorted(name for name in settings if name.startswith(SETTINGS_OF_LAB)):
         return f"only the lab kernel has the setting {', '.join(of_lab)}"
     try:
@@ -176,7 +176,7 @@ def comparable(scenario: Scenario) -> tuple[Scenario, list[str]]:
 def _without_algorithms(scenario: Scenario) -> tuple[Scenario, list[str]]:
     named: dict[str, None] = {}
 
-    def without(part: Any) -> Any:
+    def drop_size(part: Any) -> Any:
         new: dict[str, Any] = {}
         if part.scheduler is not None:
             named[f"scheduler `default` in place of `{part.scheduler}`"] = None
@@ -186,8 +186,8 @@ def _without_algorithms(scenario: Scenario) -> tuple[Scenario, list[str]]:
             new["sysctl"] = {name: value for name, value in part.sysctl.items() if name != NEW_SETTING}
         return part.model_copy(update=new)
 
-    changed = with_transports(scenario, without)
-    workloads = {name: without(one) for name, one in scenario.workloads.items()}
+    changed = with_transports(scenario, drop_size)
+    workloads = {name: drop_size(workload) for name, workload in scenario.workloads.items()}
     words = [word for word in named if not word.endswith("of `default`")]
     return changed.model_copy(update={"workloads": workloads}), words
 
@@ -196,7 +196,9 @@ def with_transports(scenario: Scenario, change: Callable[[Transport], Transport]
     """Return the scenario with the transports of all nodes with sockets of their own changed."""
     tables: dict[str, Any] = {
         table: {
-            name: node.model_copy(update={"transport": change(own)}) if (own := node.own_transport) else node
+            name: node.model_copy(update={"transport": change(transport)})
+            if (transport := node.own_transport)
+            else node
             for name, node in nodes.items()
         }
         for table, nodes in scenario.node_tables.items()
@@ -206,7 +208,9 @@ def with_transports(scenario: Scenario, change: Callable[[Transport], Transport]
 
 def with_sysctl(scenario: Scenario, settings: Mapping[str, int]) -> Scenario:
     """Return the scenario with these ``settings`` of the kernel on all nodes with sockets of their own."""
-    return with_transports(scenario, lambda own: own.model_copy(update={"sysctl": {**own.sysctl, **settings}}))
+    return with_transports(
+        scenario, lambda transport: transport.model_copy(update={"sysctl": {**transport.sysctl, **settings}})
+    )
 
 
 def _without_kernel(scenario: Scenario) -> tuple[Scenario, list[str]]:
@@ -225,7 +229,7 @@ def _without_captures(scenario: Scenario) -> tuple[Scenario, list[str]]:
 def _shorten(scenario: Scenario) -> tuple[Scenario, list[str]]:
     """Cut durations and sizes to the budget, counted from when all workloads and events have begun."""
     end_ns = _begun_ns(scenario) + round(_seconds(scenario) * _SECOND)
-    sized = sum(getattr(one, "size", None) is not None for one in scenario.workloads.values())
+    sized = sum(getattr(workload, "size", None) is not None for workload in scenario.workloads.values())
     words, workloads = [], {}
     for name, workload in scenario.workloads.items():
         new: dict[str, Any] = {}
@@ -247,14 +251,14 @@ def _begun_ns(scenario: Scenario) -> int:
 
 def _seconds(scenario: Scenario) -> float:
     network = RatedNetwork(scenario)
-    bulk = [one for one in scenario.workloads.values() if one.is_bulk]
-    bps = sum(network.goodput_bps(one) for one in bulk)
-    round_trip_s = max((path.rtt_s for one in bulk for path in network.paths_of(one)), default=0.0)
+    bulk = [workload for workload in scenario.workloads.values() if workload.is_bulk]
+    bps = sum(network.goodput_bps(workload) for workload in bulk)
+    round_trip_s = max((path.rtt_s for workload in bulk for path in network.paths_of(workload)), default=0.0)
     least = max(_MIN_SECONDS, min(_MAX_SECONDS, _MIN_ROUND_TRIPS * round_trip_s))
     return min(_MAX_SECONDS, max(least, 8 * _BUDGET_BYTES / bps)) if bps else _MAX_SECONDS
 
 
-def changed(form: Form, change: Any) -> tuple[SweepPoint, ...]:
+def changed_points(form: Form, change: Any) -> tuple[SweepPoint, ...]:
     """Return the points of a form with another change of their scenarios."""
     return tuple(replace(point, scenario=change(point.scenario)) for point in form.points)
 

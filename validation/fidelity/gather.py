@@ -9,10 +9,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from validation.fidelity.kept import Present
+from validation.fidelity.earlier_results import Present
 from validation.fidelity.place import GOODPUT_MARGIN, SHARE_MARGIN
 from validation.fidelity.sides import LAB, PAIRS, SIDES
-from validation.fidelity.single import with_single_runs
+from validation.fidelity.single_runs import with_single_runs
 from validation.fidelity.spread import spread_of
 
 from mptcplab.api import compare
@@ -33,7 +33,7 @@ FAMILIES: tuple[tuple[float, tuple[str, ...]], ...] = (
 _DECIMALS = 4
 
 
-def gathered(present: Mapping[str, Present], out: Path) -> dict[str, Any]:
+def gather_comparisons(present: Mapping[str, Present], out: Path) -> dict[str, Any]:
     """Return all comparisons by scenario and side, the kernels of the sides, and the spread of the lab's own runs.
 
     Results of what a scenario or a side executed formerly, and would not execute now, are left out.
@@ -42,24 +42,24 @@ def gathered(present: Mapping[str, Present], out: Path) -> dict[str, Any]:
     """
     for side in {*PAIRS, *PAIRS.values()}:
         _check_kernels(side, present, out)
-    found: dict[str, Any] = {}
+    scenarios: dict[str, Any] = {}
     lab: dict[str, dict[str, Any]] = {}
     kernels: dict[str, dict[str, Any]] = {}
     for name, of_now in present.items():
-        read = {side: one for side in SIDES if (one := _read(out / side / name)) is not None}
-        there = {side: one for side, one in read.items() if of_now.make(one, side)}
-        beside = {side: one for side in PAIRS if (one := _side(name, side, there, out, kernels)) is not None}
+        read = {side: document for side in SIDES if (document := _read(out / side / name)) is not None}
+        there = {side: document for side, document in read.items() if of_now.make(document, side)}
+        beside = {side: document for side in PAIRS if (document := _side(name, side, there, out, kernels)) is not None}
         if beside:
-            found[name] = {"form": _form(next(iter(there.values()))), "sides": beside}
+            scenarios[name] = {"form": _form(next(iter(there.values()))), "sides": beside}
         if LAB in there:
             lab[name] = there[LAB]
     spread = {
-        name: {"ran": one["ran"], "rows": list(spread_of(one, GOODPUT_MARGIN))}
-        for name, one in lab.items()
-        if "refused" not in one
+        name: {"ran": entry["ran"], "rows": list(spread_of(entry, GOODPUT_MARGIN))}
+        for name, entry in lab.items()
+        if "refused" not in entry
     }
-    kept = {name: one for name, one in spread.items() if one["rows"]}
-    return {"kernels": kernels, "scenarios": found, "spread": kept}
+    kept = {name: entry for name, entry in spread.items() if entry["rows"]}
+    return {"kernels": kernels, "scenarios": scenarios, "spread": kept}
 
 
 def _check_kernels(side: str, names: Collection[str], out: Path) -> None:
@@ -86,7 +86,7 @@ def _side(
     ``ran`` and ``kernels`` are the digests of what both executed, and of the kernels on which they did.
     """
     folder, against = out / side / name, out / PAIRS[side] / name
-    document, other = (there.get(one) for one in (side, PAIRS[side]))
+    document, other = (there.get(name) for name in (side, PAIRS[side]))
     if document is None:
         return None
     if reason := document.get("refused") or _failure(document, other):
@@ -100,18 +100,18 @@ def _side(
         measured_ones = [metric for metric in metrics if _has((other, document), metric)]
         if not measured_ones:
             continue
-        found = compare(against, folder, metrics=measured_ones, margin_percent=margin).document
-        for key, one, measured in ((PAIRS[side], other, "a_measured_on"), (side, document, "b_measured_on")):
-            kernels[key] = {"name": found[measured][0], "digest": one["kernels"][0]}
-        rows += with_single_runs(_with_values(rows_of(found, document["sized"]), (other, document)), margin)
+        comparison = compare(against, folder, metrics=measured_ones, margin_percent=margin).document
+        for key, source, measured in ((PAIRS[side], other, "a_measured_on"), (side, document, "b_measured_on")):
+            kernels[key] = {"name": comparison[measured][0], "digest": source["kernels"][0]}
+        rows += with_single_runs(_with_values(rows_of(comparison, document["sized"]), (other, document)), margin)
     use = {row["workload"]: row["mptcp"] for row in document["rows"]}
     return {
         "rows": rows,
         "mptcp": use,
         "load": round(document["load"], 1),
         "seeds": document["seeds"],
-        "ran": [one["ran"] for one in (other, document)],
-        "kernels": [one["kernels"][0] for one in (other, document)],
+        "ran": [source["ran"] for source in (other, document)],
+        "kernels": [source["kernels"][0] for source in (other, document)],
         "against": PAIRS[side],
     }
 
@@ -122,14 +122,14 @@ def _with_values(rows: Iterable[dict[str, Any]], documents: Sequence[dict[str, A
     ``beyond`` are the segments beyond the connection's window that were dropped in each run, if any were: a bug of
     mainline that makes transfers wait.
     """
-    stored_rows = [StoredResults.from_json(one).rows for one in documents]
-    beyond = [{_key_of(row): row.get("kernel_counts", ()) for row in one["rows"]} for one in documents]
+    stored_rows = [StoredResults.from_json(source).rows for source in documents]
+    beyond = [{_key_of(row): row.get("kernel_counts", ()) for row in source["rows"]} for source in documents]
     for row in rows:
         key = _key_of(row)
-        of_row = [values_of(one, row["metric"])[key].values for one in stored_rows]
-        dropped = [[run["dropped_beyond_window"] or 0 for run in one.get(key, ())] for one in beyond]
+        of_row = [values_of(stored, row["metric"])[key].values for stored in stored_rows]
+        dropped = [[run["dropped_beyond_window"] or 0 for run in counts.get(key, ())] for counts in beyond]
         more = {"beyond": dropped} if any(map(any, dropped)) else {}
-        yield row | {"values": [[_short(value) for _, value in sorted(one.items())] for one in of_row], **more}
+        yield row | {"values": [[_round(value) for _, value in sorted(counts.items())] for counts in of_row], **more}
 
 
 def _key_of(row: dict[str, Any]) -> tuple[tuple[tuple[str, str], ...], str]:
@@ -161,23 +161,27 @@ def _failure(document: dict[str, Any], other: dict[str, Any] | None = None) -> s
 
 def rows_of(document: dict[str, Any], sized: Sequence[str] = ()) -> Iterator[dict[str, Any]]:
     """Yield the rows of a comparison that say something; ``sized`` are workloads whose duration is a result."""
-    for one in document["comparisons"]:
-        paths = Counter(map(_flow_of, one["rows"]))
-        for row in one["rows"]:
-            if one["metric"] == "duration_s" and row["workload"] not in sized:
+    for comparison in document["comparisons"]:
+        paths = Counter(map(_flow_of, comparison["rows"]))
+        for row in comparison["rows"]:
+            if comparison["metric"] == "duration_s" and row["workload"] not in sized:
                 continue  # it lasts as long as the scenario says
-            if one["metric"] == _SHARE and {row["mean_a"], row["mean_b"]} == {100.0} and paths[_flow_of(row)] == 1:
+            if (
+                comparison["metric"] == _SHARE
+                and {row["mean_a"], row["mean_b"]} == {100.0}
+                and paths[_flow_of(row)] == 1
+            ):
                 continue  # the only path
             yield {
-                "metric": one["metric"],
+                "metric": comparison["metric"],
                 "settings": row["settings"],
                 "workload": row["workload"],
-                "a": _short(row["mean_a"]),
-                "b": _short(row["mean_b"]),
-                "difference": _short(row["difference"]),
-                "half_width": _short(row["simultaneous_half_width"]),
-                "percent": _short(row["percent"]),
-                "percent_half_width": _short(row["percent_simultaneous_half_width"]),
+                "a": _round(row["mean_a"]),
+                "b": _round(row["mean_b"]),
+                "difference": _round(row["difference"]),
+                "half_width": _round(row["simultaneous_half_width"]),
+                "percent": _round(row["percent"]),
+                "percent_half_width": _round(row["percent_simultaneous_half_width"]),
                 "n": row["n"],
                 "more": row["more_runs"],
                 "verdict": row["verdict"],
@@ -189,5 +193,5 @@ def _flow_of(row: dict[str, Any]) -> tuple[str, str]:
     return str(row["settings"]), row["workload"].rpartition(" over ")[0]
 
 
-def _short(value: float | None) -> float | None:
+def _round(value: float | None) -> float | None:
     return None if value is None else round(value, _DECIMALS)

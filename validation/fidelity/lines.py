@@ -17,10 +17,10 @@ def wrap(value: Any, indent: str = "") -> str:
         return text
     inner = f"{indent} "
     if isinstance(value, dict):
-        parts = [f"{json.dumps(key, ensure_ascii=False)}: {wrap(one, inner)}" for key, one in value.items()]
+        parts = [f"{json.dumps(key, ensure_ascii=False)}: {wrap(item, inner)}" for key, item in value.items()]
         first, last = "{}"
     else:
-        parts = [wrap(one, inner) for one in value]
+        parts = [wrap(item, inner) for item in value]
         first, last = "[]"
     lines = ",\n".join(f"{inner}{part}" for part in parts)
     return f"{first}\n{lines}\n{indent}{last}"

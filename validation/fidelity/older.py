@@ -19,8 +19,8 @@ from unittest.mock import patch
 
 from tools.docs.making.pages import table_of
 from validation.fidelity import forms, sides
-from validation.fidelity.executed import executed
-from validation.fidelity.shown import rows_of_file
+from validation.fidelity.execution import execute_points
+from validation.fidelity.reason_programs import rows_of_file
 
 from mptcplab.errors import LabError
 from mptcplab.report.table import interval_text
@@ -65,11 +65,11 @@ def _softirqs_first() -> AbstractContextManager[object]:
     """
     listen = Transfer._listen
 
-    def after(self: Transfer, *words: Any, **named: Any) -> Call:
+    def call_with_precedence(self: Transfer, *words: Any, **named: Any) -> Call:
         call = listen(self, *words, **named)
         return shell(f"{_PRECEDENCE}; exec {call}", call, Call(("chrt",)))
 
-    return patch.object(Transfer, "_listen", after)
+    return patch.object(Transfer, "_listen", call_with_precedence)
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ VARIANTS = {
 
 
 @dataclass(frozen=True)
-class Row:
+class OlderRow:
     """The duration of one transfer."""
 
     kernel: str
@@ -100,34 +100,34 @@ class Row:
     seconds: float
 
 
-def measure(variant: str, kernel: str, seeds: int, folder: Path) -> Iterator[Row]:
+def measure(variant: str, kernel: str, seeds: int, folder: Path) -> Iterator[OlderRow]:
     """Yield the runs of one variant on one kernel, which are executed unless they are in ``folder``.
 
     :raises LabError: if one fails.
     """
     form = forms.form_of(_EXAMPLE, forms.files()[_EXAMPLE], sides.SIDES[sides.REFERENCE].engine)
-    one = VARIANTS[variant]
-    points = [replace(point, scenario=one.change(point.scenario)) for point in form.points[-1:]]
-    with one.patched():
-        done = executed(points, kernel, seeds=seeds, folder=folder)
+    choice = VARIANTS[variant]
+    points = [replace(point, scenario=choice.change(point.scenario)) for point in form.points[-1:]]
+    with choice.patched():
+        done = execute_points(points, kernel, seeds=seeds, folder=folder)
     for run in done:
         assert run.result is not None
         (workload,) = run.result.measured
-        yield Row(kernel, variant, run.run.seed, round(workload.metrics["duration_s"], _DIGITS))
+        yield OlderRow(kernel, variant, run.run.seed, round(workload.metrics["duration_s"], _DIGITS))
 
 
 def table() -> str:
     """Return the duration of each variant on both kernels, and how much longer the older one takes."""
-    found = rows_of_file(FILE, Row)
+    rows = rows_of_file(FILE, OlderRow)
     lines = []
     for key, variant in VARIANTS.items():
         by_kernel = {
-            kernel: [row.seconds for row in found if (row.kernel, row.variant) == (kernel, key)] for kernel in KERNELS
+            kernel: [row.seconds for row in rows if (row.kernel, row.variant) == (kernel, key)] for kernel in KERNELS
         }
         old, new = by_kernel.values()
         if not old or len(old) != len(new):
             continue
-        longer = mean_interval([100 * (one / other - 1) for one, other in zip(old, new, strict=True)])
+        longer = mean_interval([100 * (duration / other - 1) for duration, other in zip(old, new, strict=True)])
         cells = [interval_text(mean_interval([1000 * second for second in values])) for values in (old, new)]
         lines.append([variant.title, *cells, interval_text(longer), str(len(old))])
     return table_of(["transfer", "6.1, ms", "6.12, ms", "6.1 longer, %", "n"], lines)
@@ -141,7 +141,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("results/fidelity-older"), help="folder of the runs")
     parser.add_argument("--write", type=Path, metavar="FILE", help="put the rows into this JSON file")
     arguments = parser.parse_args()
-    found: list[Row] = []
+    rows: list[OlderRow] = []
     for variant in arguments.variant or VARIANTS:
         for kernel in KERNELS:
             try:
@@ -150,9 +150,9 @@ def main() -> None:
                 print(f"python -m validation.fidelity.older: {error.message}\n  hint: {error.hint}", file=sys.stderr)
                 sys.exit(error.status)
             print(f"{variant} on {kernel}: {[row.seconds for row in new]} s", file=sys.stderr, flush=True)
-            found += new
+            rows += new
     if arguments.write:
-        kept = {(row.variant, row.kernel, row.seed): row for row in (*rows_of_file(arguments.write, Row), *found)}
+        kept = {(row.variant, row.kernel, row.seed): row for row in (*rows_of_file(arguments.write, OlderRow), *rows)}
         arguments.write.write_text(json.dumps({"rows": [asdict(row) for row in kept.values()]}, indent=1) + "\n")
 
 

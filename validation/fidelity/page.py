@@ -8,11 +8,11 @@ from functools import cache
 from typing import Any
 
 from tools.docs.making.pages import table_of
-from validation.fidelity import beside, clock, reasons
-from validation.fidelity.beside import AS_IT_IS, ON_SLOWER
+from validation.fidelity import clock, reasons, side_tables
 from validation.fidelity.cells import document, label, scenario_text, scenarios
 from validation.fidelity.classes import FAR_SLOWER, SLOWEST, Class, class_of
 from validation.fidelity.place import place
+from validation.fidelity.side_tables import AS_IT_IS, ON_SLOWER
 from validation.fidelity.slower import MANY_TIMES, MOST_TIMES
 
 _SIDES = {**AS_IT_IS, **ON_SLOWER}
@@ -38,8 +38,8 @@ def summary_table() -> str:
         rows = [row for sides in compared.values() for row in sides.get(side, {}).get("rows", ())]
         cells = []
         for metric in ("goodput_mbps", "share_percent"):
-            own = [place(row) for row in rows if row["metric"] == metric]
-            cells += [len(own), *(own.count(one) for one in ("", "!", "?"))]
+            places = [place(row) for row in rows if row["metric"] == metric]
+            cells += [len(places), *(places.count(mark) for mark in ("", "!", "?"))]
         lines.append([title, *map(str, cells)])
     return table_of(head, lines)
 
@@ -47,16 +47,16 @@ def summary_table() -> str:
 def class_table() -> str:
     """Return all scenarios by what is known of them on a fast CPU, and by their folder."""
     written = document()
-    found: dict[tuple[Class, str, str], list[str]] = {}
+    classes: dict[tuple[Class, str, str], list[str]] = {}
     for name, unlimited in written["all"].items():
-        folder, _, own = name.rpartition("/")
+        folder, _, variant = name.rpartition("/")
         kind, reason = class_of(written["scenarios"].get(name, {}).get("sides", {}), unlimited)
         reason = reason or (clock.reason(name) if kind is Class.OUTSIDE else "")
-        found.setdefault((kind, reason, folder), []).append(own)
+        classes.setdefault((kind, reason, folder), []).append(variant)
     lines = [
-        [f"{kind}{f' ({reason})' if reason else ''}", folder, str(len(names)), ", ".join(f"`{one}`" for one in names)]
+        [f"{kind}{f' ({reason})' if reason else ''}", folder, str(len(names)), ", ".join(f"`{name}`" for name in names)]
         for kind in Class
-        for (one_kind, reason, folder), names in found.items()
+        for (one_kind, reason, folder), names in classes.items()
         if one_kind is kind
     ]
     return table_of(["class", "folder", "number", "scenarios"], lines)
@@ -67,9 +67,9 @@ def refused_table() -> str:
     lines = []
     for name, sides in scenarios().items():
         refusals: dict[str, list[str]] = {}
-        for side, found in sides.items():
-            if "refused" in found and side in _SIDES:
-                refusals.setdefault(found["refused"], []).append(_SIDES[side])
+        for side, entry in sides.items():
+            if "refused" in entry and side in _SIDES:
+                refusals.setdefault(entry["refused"], []).append(_SIDES[side])
         lines += [[f"`{name}`", ", ".join(where), reason] for reason, where in refusals.items()]
     return table_of(["scenario", "kernel", "reason"], lines)
 
@@ -77,22 +77,22 @@ def refused_table() -> str:
 def form_table() -> str:
     """Return the points of each scenario that ran, and what was changed in it."""
     lines = []
-    for name, found in document()["scenarios"].items():
-        if found["form"]["points"]:
-            points, changes = ("; ".join(found["form"][key]) for key in ("points", "changes"))
-            lines.append([f"`{name}`", points or "the only one", changes, _seeds_text(found["sides"])])
+    for name, scenario in document()["scenarios"].items():
+        if scenario["form"]["points"]:
+            points, changes = ("; ".join(scenario["form"][key]) for key in ("points", "changes"))
+            lines.append([f"`{name}`", points or "the only one", changes, _seeds_text(scenario["sides"])])
     return table_of(["scenario", "points", "changes", "seeds"], lines)
 
 
 def _seeds_text(sides: dict[str, Any]) -> str:
     """Return how many seeds each compared side ran, in words; one number if all ran as many."""
-    found: dict[int, list[str]] = {}
+    scenarios: dict[int, list[str]] = {}
     for side, title in _ALL.items():
         if "seeds" in sides.get(side, {}):
-            found.setdefault(sides[side]["seeds"], []).append(title)
-    if len(found) == 1:
-        return str(*found)
-    return "; ".join(f"{number} ({', '.join(titles)})" for number, titles in sorted(found.items()))
+            scenarios.setdefault(sides[side]["seeds"], []).append(title)
+    if len(scenarios) == 1:
+        return str(*scenarios)
+    return "; ".join(f"{number} ({', '.join(titles)})" for number, titles in sorted(scenarios.items()))
 
 
 def spread_table() -> str:
@@ -106,15 +106,15 @@ def spread_table() -> str:
             str(row["n"]),
             str(row["needed"] or "over 10,000"),
         ]
-        for name, found in document()["spread"].items()
-        for row in found["rows"]
+        for name, rows in document()["spread"].items()
+        for row in rows["rows"]
     ]
     head = ["scenario", "workload", "lab, Mbit/s", "deviation, %", "seeds", "seeds for 2 %"]
     return table_of(head, lines)
 
 
 _TABLES: dict[str, Callable[[], str]] = {
-    **beside.TABLES,
+    **side_tables.TABLES,
     **reasons.TABLES,
     "fidelity-summary": summary_table,
     "fidelity-classes": class_table,

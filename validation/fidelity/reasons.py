@@ -8,12 +8,12 @@ from collections.abc import Callable
 
 from tools.docs.making.pages import table_of
 from validation.fidelity import wire
-from validation.fidelity.beside import ON_SLOWER, Beside
+from validation.fidelity.all_scenarios import MIN_POOLED, pool
 from validation.fidelity.cells import Row, cell, document, label, scenario_text, scenarios
 from validation.fidelity.chance import deviation_percent, rank_p, spreads_of
 from validation.fidelity.classes import COMPARED, SLOWER
 from validation.fidelity.place import IN_POINTS, place, units_of
-from validation.fidelity.pooled import MIN_POOLED, pool
+from validation.fidelity.side_tables import ON_SLOWER, Beside
 
 from mptcplab.report.table import interval_text
 from mptcplab.stats import mean_interval, median_interval
@@ -39,14 +39,14 @@ _UNITS = {"goodput_mbps": "goodput, %", "share_percent": "share, points"}
 
 def wire_table() -> str:
     """Return the parts of a file's time on both sides, and how much longer each takes on the stock kernel."""
-    found: wire.Parts = document().get("wire", {})
-    lab, stock = found.values() if found else ([], [])
+    parts: wire.Parts = document().get("wire", {})
+    lab, stock = parts.values() if parts else ([], [])
     lines = []
     for key, title in _PARTS.items():
         before, after = ([run[key] for run in runs] for runs in (lab, stock))
         if not before:
             break
-        later = mean_interval([two - one for one, two in zip(before, after, strict=True)])
+        later = mean_interval([two - value for value, two in zip(before, after, strict=True)])
         percent = "" if key in ("rest", "beginning") else f"{100 * later.mean / statistics.mean(before):+.1f}"
         cells = [interval_text(mean_interval(values)) for values in (before, after)]
         lines.append([title, *cells, interval_text(later), percent, str(len(before))])
@@ -61,8 +61,8 @@ def chance_table() -> str:
             both = spreads_of(row)
             if row["metric"] not in COMPARED or place(row) != "?" or both is None:
                 continue
-            spreads = [f"{deviation_percent(one):.1f}" for one in both]
-            runs = ", ".join(str(len(one)) for one in both)
+            spreads = [f"{deviation_percent(values):.1f}" for values in both]
+            runs = ", ".join(str(len(values)) for values in both)
             cells = [cell(row), *spreads, runs, f"{rank_p(*both):.2f}"]
             lines.append([scenario_text(name, label(row["settings"])), row["workload"], _UNITS[row["metric"]], *cells])
     head = ["scenario", "workload", "of", "difference", "lab's deviation, %", "stock's", "runs", "p"]
@@ -77,10 +77,10 @@ def pooled_table() -> str:
         for title, values in pool(compared, drawn, kernel).items():
             if len(values) < MIN_POOLED:
                 continue
-            found = median_interval(values)
-            ends = f"{found.low:+.2f} to {found.high:+.2f}"
-            lower, higher = sum(one < 0 for one in values), sum(one > 0 for one in values)
-            cells = [str(len(values)), f"{found.value:+.2f}", ends, str(lower), str(higher)]
+            interval = median_interval(values)
+            ends = f"{interval.low:+.2f} to {interval.high:+.2f}"
+            lower, higher = sum(value < 0 for value in values), sum(value > 0 for value in values)
+            cells = [str(len(values)), f"{interval.value:+.2f}", ends, str(lower), str(higher)]
             lines.append([name, title, *cells])
     head = ["kernel", "scenarios", "number", "median difference, %", "95 % interval", "stock slower", "stock faster"]
     return table_of(head, lines)
@@ -94,8 +94,8 @@ def window_table() -> str:
             if row["metric"] != "goodput_mbps" or "beyond" not in row:
                 continue
             runs = list(zip(*row["beyond"], *row["values"], strict=False))
-            rest = [100 * (other / lab - 1) for one, two, lab, other in runs if not one and not two]
-            met = (f"{sum(map(bool, one))} of {len(one)}" for one in row["beyond"])
+            rest = [100 * (other / lab - 1) for first, two, lab, other in runs if not first and not two]
+            met = (f"{sum(map(bool, counts))} of {len(counts)}" for counts in row["beyond"])
             without = interval_text(mean_interval(rest)) if rest else ""
             cells = [*met, cell(row), without, str(len(rest))]
             lines.append([scenario_text(name, label(row["settings"])), row["workload"], *cells])

@@ -33,7 +33,9 @@ def with_offload(scenario: Scenario) -> Scenario:
 
 def with_buckets(scenario: Scenario) -> Scenario:
     """Return the scenario with a bucket of ten packets wherever a rate has the default one, of one packet."""
-    return _with_links(scenario, lambda one: {"burst": _BUCKET} if one.rate is not None and one.burst is None else {})
+    return _with_links(
+        scenario, lambda direction: {"burst": _BUCKET} if direction.rate is not None and direction.burst is None else {}
+    )
 
 
 def _with_links(scenario: Scenario, change: Callable[[DirectionSettings], dict[str, Any]]) -> Scenario:
@@ -71,11 +73,11 @@ class Side:
 
     def points(self, form: Form) -> tuple[SweepPoint, ...]:
         """Return the points of a form as this side executes them. :raises ValueError: if it refuses one."""
-        points = forms.changed(form, self.of)
+        points = forms.changed_points(form, self.adapt)
         is_last_only = not self.whole and (self.change is not _as_it_is or self.kernel != "7.2")
         return points[-1:] if is_last_only else points
 
-    def of(self, scenario: Scenario) -> Scenario:
+    def adapt(self, scenario: Scenario) -> Scenario:
         """Return the scenario as this side executes it."""
         kernel = {"kernel": self.kernel} if self.engine == "virtual" else {}
         return self.change(scenario).model_copy(update=kernel)
@@ -100,10 +102,10 @@ SIDES = {
     "stock-6.12-slower": Side("stock:6.12", change=slower_for_older),
     "stock-6.1-slower": Side("stock:6.1", change=slower_for_older),
     "stock-6.1-window-slower": Side("stock:6.1", change=slower_with_wider_window),
-    "virtual-7.2-far-slower": Side("virtual", change=Slowdown(MANY_TIMES).of, whole=True),
-    "stock-7.2-far-slower": Side("stock:7.2", change=Slowdown(MANY_TIMES).of, whole=True),
-    "virtual-7.2-slowest": Side("virtual", change=Slowdown(MOST_TIMES).of, whole=True),
-    "stock-7.2-slowest": Side("stock:7.2", change=Slowdown(MOST_TIMES).of, whole=True),
+    "virtual-7.2-far-slower": Side("virtual", change=Slowdown(MANY_TIMES).apply, whole=True),
+    "stock-7.2-far-slower": Side("stock:7.2", change=Slowdown(MANY_TIMES).apply, whole=True),
+    "virtual-7.2-slowest": Side("virtual", change=Slowdown(MOST_TIMES).apply, whole=True),
+    "stock-7.2-slowest": Side("stock:7.2", change=Slowdown(MOST_TIMES).apply, whole=True),
     "virtual-6.12-far-slower": Side("virtual", "6.12", Slowdown(MANY_TIMES).for_older),
     "stock-6.12-far-slower": Side("stock:6.12", change=Slowdown(MANY_TIMES).for_older),
     "virtual-6.1-far-slower": Side("virtual", "6.1", Slowdown(MANY_TIMES).for_older),

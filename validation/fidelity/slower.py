@@ -73,14 +73,16 @@ class Slowdown:
 
     times: int
 
-    def of(self, scenario: Scenario) -> Scenario:
+    def apply(self, scenario: Scenario) -> Scenario:
         """Return the scenario with rates divided, and times multiplied, checked again.
 
         :raises ValueError: with the reason, if something in it has a time that cannot be changed.
         """
         if reason := not_slower(scenario) or self._beyond_timers(scenario):
             raise ValueError(reason)
-        traces = {(name, side): _traced(link, side) for name, link in scenario.links.items() for side in DIRECTIONS}
+        traces = {
+            (name, side): _scale_trace(link, side) for name, link in scenario.links.items() for side in DIRECTIONS
+        }
         changed = scenario.model_copy(update=self._keys(scenario))
         document = changed.model_dump(mode="json", by_alias=True, exclude_defaults=True)
         # The content of files is not in the document.
@@ -93,11 +95,11 @@ class Slowdown:
         return _patient(self._with_traces(checked, traces))
 
     def for_older(self, scenario: Scenario) -> Scenario:
-        """Return what :meth:`of` does, for kernels without the setting that keeps MPTCP where handshakes take long.
+        """Return what :meth:`apply` does, for kernels without the setting that keeps MPTCP where handshakes take long.
 
         :raises ValueError: with the reason, if the scenario needs it, or cannot be made slower.
         """
-        changed = self.of(scenario)
+        changed = self.apply(scenario)
         if _has_long_handshakes(changed):
             raise ValueError("made slower, a handshake takes so long that MPTCP would fall back on this kernel")
         return changed
@@ -118,15 +120,15 @@ class Slowdown:
     def _keys(self, part: Part) -> dict[str, Any]:
         """Return the keys of a table that become slower, with the keys of the tables in it."""
         kept = (*_GUARDS, *_KEPT.get(getattr(part, "kind", ""), ()))
-        found = {key: self._value(getattr(part, key)) for key in type(part).model_fields if key not in kept}
-        new = {key: value for key, value in found.items() if value is not None}
+        values = {key: self._value(getattr(part, key)) for key in type(part).model_fields if key not in kept}
+        new = {key: value for key, value in values.items() if value is not None}
         if not isinstance(part, DirectionSettings):
             return new
         if part.rate is None or DISCIPLINES[part.discipline].sizes_itself:
             new.pop("queue", None)  # The default, which has no effect here, and would be refused.
         times = _OF_DISCIPLINES.get(part.discipline, {}) if part.rate is not None else {}
-        own = {key: self._value(time) for key, time in times.items() if getattr(part.aqm, key) is None}
-        return new | ({"aqm": new.get("aqm", part.aqm).model_copy(update=own)} if own else {})
+        times_of = {key: self._value(time) for key, time in times.items() if getattr(part.aqm, key) is None}
+        return new | ({"aqm": new.get("aqm", part.aqm).model_copy(update=times_of)} if times_of else {})
 
     def _value(self, value: Any) -> Any:
         """Return what a value becomes; None if it stays. A trace is changed after the check: it is a file there."""
@@ -140,9 +142,9 @@ class Slowdown:
         if isinstance(value, Part) and not isinstance(value, Trace):
             return value.model_copy(update=self._keys(value))
         if isinstance(value, tuple):
-            return tuple(self._value_or_same(one) for one in value)
+            return tuple(self._value_or_same(item) for item in value)
         if isinstance(value, dict):
-            return {key: self._value_or_same(one) for key, one in value.items()}
+            return {key: self._value_or_same(item) for key, item in value.items()}
         return None
 
     def _value_or_same(self, value: Any) -> Any:
@@ -177,14 +179,14 @@ class Slowdown:
 
 
 #: What most comparisons use.
-slower = Slowdown(TIMES).of
+slower = Slowdown(TIMES).apply
 #: The same for kernels without the setting that keeps MPTCP where handshakes take long.
 slower_for_older = Slowdown(TIMES).for_older
 
 
 def _has_long_handshakes(scenario: Scenario) -> bool:
     network = RatedNetwork(scenario)
-    trips = (path.rtt_s for one in scenario.workloads.values() for path in network.paths_of(one))
+    trips = (path.rtt_s for workload in scenario.workloads.values() for path in network.paths_of(workload))
     return max(trips, default=0.0) >= _FALLBACK_S
 
 
@@ -205,6 +207,6 @@ def not_slower(scenario: Scenario) -> str:
     return f"the times of the discipline {', '.join(unknown)} are not known" if unknown else ""
 
 
-def _traced(link: Any, side: str) -> Trace | None:
+def _scale_trace(link: Any, side: str) -> Trace | None:
     trace: Trace | None = getattr(link, side).traced
     return trace

@@ -24,7 +24,7 @@ def totals(rows: Sequence[_Row], flows: Iterable[str]) -> Iterator[_Row]:
     for _, group in groupby(rows, key=lambda row: sorted(row["settings"].items())):
         parts = [row for row in group if row["workload"] in names and row["goodput_mbps"]["n"]]
         seeds = [row["seeds"] for row in parts]
-        if len(parts) < _MIN_FLOWS or any(one != seeds[0] for one in seeds):
+        if len(parts) < _MIN_FLOWS or any(seed != seeds[0] for seed in seeds):
             continue
         values = [sum(parts) for parts in zip(*(row["goodput_mbps"]["values"] for row in parts), strict=True)]
         yield {

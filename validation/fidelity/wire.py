@@ -32,14 +32,14 @@ Parts = dict[str, list[dict[str, float]]]
 def run_wire(out: Path, *, repeats: int) -> None:
     """Run and divide transfers on both sides; recorded runs are not repeated."""
     form = forms.form_of(_EXAMPLE, forms.files()[_EXAMPLE], sides.SIDES[sides.REFERENCE].engine)
-    found = {side: _parts(form, side, out / "wire" / side, repeats) for side in (_LAB, _STOCK)}
-    _file(out).write_text(json.dumps(found, indent=1) + "\n")
+    parts = {side: _parts(form, side, out / "wire" / side, repeats) for side in (_LAB, _STOCK)}
+    _file(out).write_text(json.dumps(parts, indent=1) + "\n")
 
 
 def gathered_wire(out: Path) -> Parts:
     """Return what was found; empty before that."""
-    found: Parts = json.loads(_file(out).read_text()) if _file(out).exists() else {}
-    return found
+    parts: Parts = json.loads(_file(out).read_text()) if _file(out).exists() else {}
+    return parts
 
 
 def _file(out: Path) -> Path:
@@ -48,13 +48,13 @@ def _file(out: Path) -> Path:
 
 def _parts(form: forms.Form, side: str, folder: Path, repeats: int) -> list[dict[str, float]]:
     """:raises LabError: if a run fails."""
-    points = [_captured(point) for point in forms.changed(form, sides.SIDES[side].of)[-1:]]
+    points = [_with_capture(point) for point in forms.changed_points(form, sides.SIDES[side].adapt)[-1:]]
     runs = forms.runs_of(points, repeats)
     done = api.execute_runs(runs, folder, jobs=1, engine=sides.SIDES[side].engine)
-    return [parts_of(one.folder) for one in done if one.folder is not None]
+    return [parts_of(completed.folder) for completed in done if completed.folder is not None]
 
 
-def _captured(point: SweepPoint) -> SweepPoint:
+def _with_capture(point: SweepPoint) -> SweepPoint:
     captures = tuple(Capture(node=_CLIENT, link=link) for link in _LINKS)
     record = point.scenario.record.model_copy(update={"captures": captures})
     return SweepPoint(point.settings, point.scenario.model_copy(update={"record": record}))

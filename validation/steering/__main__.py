@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from validation.steering.layouts import HELD_OUT, Layout, draw, scenario
-from validation.steering.page import Row, table
+from validation.steering.page import LayoutRow, table
 
 from mptcplab import api
 
@@ -26,7 +26,7 @@ _HEAD = '[steering]\nat = "server"\nperiod = "1 s"\nfloor_dbm = -90.0\n'
 _SERVER = '[hosts.server.transport]\npath_manager = "userspace"\nendpoints = "none"\n'
 
 
-def measure(layout: Layout, policy: str, folder: Path, *, duration_s: int, repeats: int) -> Row:
+def measure(layout: Layout, policy: str, folder: Path, *, duration_s: int, repeats: int) -> LayoutRow:
     """Run a layout with one policy. :raises LabError: if a run fails."""
     out = folder / layout.name / policy
     out.mkdir(parents=True, exist_ok=True)
@@ -36,10 +36,10 @@ def measure(layout: Layout, policy: str, folder: Path, *, duration_s: int, repea
     return row_of(layout.seed, policy, api.run(api.load(file), out, jobs=1).document["rows"])
 
 
-def row_of(layout: int, policy: str, rows: Sequence[Any]) -> Row:
+def row_of(layout: int, policy: str, rows: Sequence[Any]) -> LayoutRow:
     """Return the row of a run's result: the smallest of all terminals seed by seed."""
-    rates = [one["goodput_mbps"]["values"] for one in rows]
-    return Row(
+    rates = [row["goodput_mbps"]["values"] for row in rows]
+    return LayoutRow(
         layout, policy, [min(of_seed) for of_seed in zip(*rates, strict=True)], rows[0]["metrics"]["switches"]["values"]
     )
 

@@ -80,13 +80,13 @@ def draw(seed: int) -> Layout:
     terminals = []
     for number in range(count):
         (crowd,) = random.choices(places, weights)
-        place = (_within(random.gauss(crowd[0], _CROWD_M)), _within(random.gauss(crowd[1], _CROWD_M)))
+        place = (_coordinate(random.gauss(crowd[0], _CROWD_M)), _coordinate(random.gauss(crowd[1], _CROWD_M)))
         nearest = sorted(range(points), key=lambda index: math.dist(place, places[index]))
         terminals.append(Terminal(place, number % _WALKS == _WALKS - 1, tuple(nearest[:radios])))
     return Layout(seed, places, tuple(terminals))
 
 
-def _within(metres: float) -> float:
+def _coordinate(metres: float) -> float:
     """Return a coordinate within the area, and not nearer than a metre to its border."""
     return round(min(_SIDE_M - 1, max(1.0, metres)), 2)
 

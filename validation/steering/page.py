@@ -29,7 +29,7 @@ _HEAD = (
 
 
 @dataclass(frozen=True)
-class Row:
+class LayoutRow:
     """A layout under one policy: by seed, the smallest goodput of its terminals, and the number of switches."""
 
     layout: int
@@ -38,18 +38,18 @@ class Row:
     switches: list[float]
 
 
-def rows(file: Path = FILE) -> list[Row]:
+def rows(file: Path = FILE) -> list[LayoutRow]:
     """Return what was measured."""
-    return [Row(**row) for row in json.loads(file.read_text())["rows"]]
+    return [LayoutRow(**row) for row in json.loads(file.read_text())["rows"]]
 
 
-def table(measured: Sequence[Row]) -> str:
+def table(measured: Sequence[LayoutRow]) -> str:
     """Return the layouts as Markdown. The differences are of runs with the same seed."""
     lines = [f"| {' | '.join(_HEAD)} |", f"|{' --- |' * 2}{' ---: |' * (len(_HEAD) - 2)}"]
     return "\n".join([*lines, *(f"| {' | '.join(cells)} |" for cells in _cells(measured))]) + "\n"
 
 
-def _cells(measured: Sequence[Row]) -> Iterator[tuple[str, ...]]:
+def _cells(measured: Sequence[LayoutRow]) -> Iterator[tuple[str, ...]]:
     by_policy = {(row.layout, row.policy): row for row in measured}
     for seed in dict.fromkeys(row.layout for row in measured):
         none, ratio, fair = (by_policy[seed, policy] for policy in ("none", "ratio", "fair"))
@@ -66,4 +66,4 @@ def _cells(measured: Sequence[Row]) -> Iterator[tuple[str, ...]]:
 
 
 def _difference(of: Sequence[float], to: Sequence[float]) -> Interval:
-    return mean_interval([one - other for one, other in zip(of, to, strict=True)])
+    return mean_interval([value - other for value, other in zip(of, to, strict=True)])

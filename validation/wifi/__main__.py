@@ -35,7 +35,7 @@ def _report(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def _each(rows: list[Any]) -> list[Any]:
+def _print_each(rows: list[Any]) -> list[Any]:
     for row in rows:
         _report(str(row))
     return rows
@@ -43,21 +43,21 @@ def _each(rows: list[Any]) -> list[Any]:
 
 PARTS: dict[str, _Part] = {
     "saturation": lambda run: experiments.all_saturated(run, _report, (_SECONDS_B, _SECONDS_G)),
-    "anomaly": lambda run: _each(
+    "anomaly": lambda run: _print_each(
         [
             experiments.anomaly(phy, n, run, seconds=seconds)
             for phy, seconds in ((DOT11B, _SECONDS_B), (DOT11G, _SECONDS_G))
             for n in _ANOMALY
         ]
     ),
-    "distance": lambda run: _each(
+    "distance": lambda run: _print_each(
         [experiments.distance(metres, run, seconds=_SECONDS_DISTANCE) for metres in experiments.DISTANCES_M]
     ),
     "aggregation": lambda run: ht.all_aggregated(run, _report, _SECONDS_N),
-    "distance-n": lambda run: _each(
+    "distance-n": lambda run: _print_each(
         [ht.distance_n(metres, run, seconds=_SECONDS_DISTANCE) for metres in ht.DISTANCES_N_M]
     ),
-    "cost": lambda run: _each([cost.measure(name, run) for name in cost.NETWORKS]),
+    "cost": lambda run: _print_each([cost.measure(name, run) for name in cost.NETWORKS]),
 }
 
 
@@ -74,10 +74,10 @@ def main() -> None:
     run = in_folder(arguments.out, seed=arguments.seed)
     measures: dict[str, Callable[[], list[Any]]] = {
         **{name: partial(part, run) for name, part in PARTS.items()},
-        _SCENARIOS: lambda: _each(
+        _SCENARIOS: lambda: _print_each(
             [cost.measured_scenario(name, arguments.out, seed=arguments.seed) for name in cost.SCENARIOS]
         ),
-        _COST_N: lambda: _each(
+        _COST_N: lambda: _print_each(
             [
                 *(cost.measure(name, run) for name in cost.NETWORKS_N),
                 *(cost.measured_scenario(name, arguments.out, seed=arguments.seed) for name in cost.SCENARIOS_N),

@@ -63,9 +63,9 @@ class Ht:
 
     def psdu(self, mpdus: int, mpdu: int) -> int:
         """Return the bytes of an aggregate of MPDUs with ``mpdu`` bytes before the FCS; the last has no padding."""
-        one = _DELIMITER_BYTES + mpdu + FCS_BYTES
-        padded = math.ceil(one / _ALIGNMENT_BYTES) * _ALIGNMENT_BYTES
-        return padded * (mpdus - 1) + one
+        size = _DELIMITER_BYTES + mpdu + FCS_BYTES
+        padded = math.ceil(size / _ALIGNMENT_BYTES) * _ALIGNMENT_BYTES
+        return padded * (mpdus - 1) + size
 
     def mpdus(self, mpdu: int) -> int:
         """Return how many of these MPDUs the longest aggregate has."""

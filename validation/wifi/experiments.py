@@ -86,7 +86,7 @@ class DistanceRow:
     """Attempts by rate in Mbit/s, or by MCS."""
 
     @classmethod
-    def of(cls, metres: int, measured: Measured) -> DistanceRow:
+    def from_measured(cls, metres: int, measured: Measured) -> DistanceRow:
         """Return the row of a run of :func:`at_distance`."""
         return cls(
             metres=metres,
@@ -181,7 +181,9 @@ def at_distance(metres: int, access_point: str, *, seconds: float) -> Network:
 
 def distance(metres: int, run: Measure, *, seconds: float) -> DistanceRow:
     """Measure a station of 802.11b that has walked to ``metres``, with rate control."""
-    return DistanceRow.of(metres, run(at_distance(metres, ACCESS_POINT_B, seconds=seconds), f"distance-{metres}"))
+    return DistanceRow.from_measured(
+        metres, run(at_distance(metres, ACCESS_POINT_B, seconds=seconds), f"distance-{metres}")
+    )
 
 
 def all_saturated(run: Measure, report: Callable[[str], None], seconds: Sequence[float]) -> list[SaturationRow]:

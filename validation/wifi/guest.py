@@ -201,8 +201,8 @@ def build(specification: dict[str, Any]) -> dict[str, str]:
         make_node(name, addresses[name])
     for name, config in specification["access_points"].items():
         start_access_point(name, config)
-    for name, one in specification["stations"].items():
-        start_station(name, one["network"], one["bitrates"])
+    for name, station in specification["stations"].items():
+        start_station(name, station["network"], station["bitrates"])
     macs = specification["macs"]
     for name in names:
         others = [other for other in names if other != name]

@@ -80,7 +80,8 @@ def aggregate(stations: int, run: Measure, *, seconds: float) -> AggregationRow:
         collision=measured.collision_probability(names(stations)),
         model_collision=model.collision,
         slots_collision=collision_probability(DOT11N.access, stations, attempts=ATTEMPTS_N),
-        mpdus=sum(one["aggregated_mpdus"] for one in counters) / max(1, sum(one["aggregates"] for one in counters)),
+        mpdus=sum(counter["aggregated_mpdus"] for counter in counters)
+        / max(1, sum(counter["aggregates"] for counter in counters)),
         model_mpdus=DOT11N.mpdus(MPDU_N),
     )
 
@@ -88,7 +89,7 @@ def aggregate(stations: int, run: Measure, *, seconds: float) -> AggregationRow:
 def distance_n(metres: int, run: Measure, *, seconds: float) -> DistanceRow:
     """Measure one station of 802.11n that has walked to ``metres``, with minstrel_ht."""
     network = at_distance(metres, ACCESS_POINT_N, seconds=seconds)
-    return DistanceRow.of(
+    return DistanceRow.from_measured(
         metres, run(replace(network, loads=[Load("sta0", "ap", PAYLOAD, _SEND_BUFFER)]), f"distance-n-{metres}")
     )
 

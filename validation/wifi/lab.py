@@ -89,7 +89,8 @@ class Network:
                 for name, words in self.stations.items()
             },
             "loads": [
-                {"from": one.source, "to": one.target, "bytes": one.payload, "buffer": one.buffer} for one in self.loads
+                {"from": load.source, "to": load.target, "bytes": load.payload, "buffer": load.buffer}
+                for load in self.loads
             ],
             "commands": [list(words) for words in self.commands],
             "warm_s": self.warm_s,

@@ -88,10 +88,10 @@ def _find_parting(off: str, on: str) -> Iterator[str]:
     Columns: order, worker, thread, call, result, digest of memory.
     """
     lines, others = (sorted(line for line in text.splitlines() if line[:1].isdigit()) for text in (off, on))
-    for number, (one, other) in enumerate(zip_longest(lines, others, fillvalue="(end)")):
-        if one != other:
+    for number, (line, other) in enumerate(zip_longest(lines, others, fillvalue="(end)")):
+        if line != other:
             yield from (f"     {line}" for line in lines[max(0, number - _CONTEXT) : number])
-            yield f"off: {one}"
+            yield f"off: {line}"
             yield f"on:  {other}"
             return
     yield "the digests differ, but not those of a second run with a trace"

@@ -25,7 +25,7 @@ TARGETS: dict[str, Callable[[], Target]] = {
     "steering": partial(_make, "steering", "SteeringTarget"),
     "explain": partial(_make, "explain", "ExplainTarget"),
     "fit": partial(_make, "fit", "FitTarget"),
-    "import": partial(_make, "importing", "ImportTarget"),
+    "import": partial(_make, "importers", "ImportTarget"),
     "programs": partial(_make, "programs", "ProgramsTarget"),
     "pack": partial(_make, "pack", "PackTarget"),
 }

@@ -54,9 +54,9 @@ class CaptureTarget:
         kind, rest = data[:1], data[1:]
         if kind == _FRAMES:
             frames = frames_of_lines(rest.decode(errors="replace").splitlines(keepends=True), Path("fuzz.pcap"))
-            found = FilesStatistics((FileStatistics(Path("fuzz.pcap"), statistics_of(frames)),), "4.0")
-            json.dumps(to_json(found, are_runs=True))
-            statistics_tables(found, are_runs=False)
+            statistics = FilesStatistics((FileStatistics(Path("fuzz.pcap"), statistics_of(frames)),), "4.0")
+            json.dumps(to_json(statistics, are_runs=True))
+            statistics_tables(statistics, are_runs=False)
             return
         lines = list(_lines(rest)) if kind == _PACKETS else rest.decode(errors="replace").splitlines(keepends=True)
         analysis = Analysis()

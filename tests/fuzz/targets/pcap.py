@@ -30,7 +30,7 @@ class PcapTarget:
     def seeds(self) -> Iterator[bytes]:
         """Yield the beginnings of captures from several tools."""
         for file in (*_CAPTURES.glob("*.pcap"), *_CAPTURES.glob("*.pcapng")):
-            yield _beginning(file.read_bytes())
+            yield _first_records(file.read_bytes())
 
     def read(self, data: bytes) -> None:
         """Read the file as `mptcplab capture` does, without and with --statistics."""
@@ -42,7 +42,7 @@ class PcapTarget:
         to_json(statistics_of_files([self._file]), are_runs=False)
 
 
-def _beginning(capture: bytes) -> bytes:
+def _first_records(capture: bytes) -> bytes:
     """Return the first complete packets (pcap) or blocks (pcapng) of a little-endian capture."""
     is_ng = capture.startswith(_PCAPNG)
     end, at, more = (0, 4, 0) if is_ng else (24, 8, 16)

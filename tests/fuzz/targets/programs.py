@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-from tests.unit.made_manifest import manifest, workload
+from tests.unit.manifests import manifest, workload
 
 from mptcplab.metrics.connections import group_failures
 from mptcplab.metrics.warnings import failure_warnings

@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.unit.made_results import make_results
+from tests.unit.results_folders import make_results
 
 from mptcplab.api import compare
 from mptcplab.metrics.rows import run_result

@@ -38,8 +38,8 @@ class SteeringTarget:
             yield bytes([_BODY]) + datagram[datagram.index(b"{") :]
         points = {name: {"key": _KEY.hex(), "networks": ["10.0.0.0/8"], "wired": True} for name in ("ap1", "ap2")}
         common = {"listen": "[::1]:9100", "period_s": 1, "floor_dbm": -90, "access_points": points}
-        for own in ({"policy": "ratio", "threshold": 1.05}, {"policy": "fair", "hold_s": 3}, {"policy": "none"}):
-            yield bytes([_DAEMON]) + json.dumps({**common, **own}).encode()
+        for parameters in ({"policy": "ratio", "threshold": 1.05}, {"policy": "fair", "hold_s": 3}, {"policy": "none"}):
+            yield bytes([_DAEMON]) + json.dumps({**common, **parameters}).encode()
         agent = {
             "access_point": "ap1",
             "devices": ["wlan0"],

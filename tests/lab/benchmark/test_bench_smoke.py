@@ -37,11 +37,11 @@ def _rows(part: str, folder: Path) -> list[list[str]]:
     assert done.returncode == 0, done.stderr
     name, rows = _TABLES[part]
     with (folder / f"{name}.csv").open() as file:
-        found = list(csv.reader(file))[1:]
-    print(found)
-    assert len(found) == rows
+        lines = list(csv.reader(file))[1:]
+    print(lines)
+    assert len(lines) == rows
     assert not (folder / "machine.json").exists(), "a short form's numbers are no machine's"
-    return found
+    return lines
 
 
 def test_every_part_has_a_short_form() -> None:
@@ -63,7 +63,7 @@ def test_sweep(tmp_path: Path) -> None:
 
 
 def test_native_kernel(tmp_path: Path) -> None:
-    rows, reason = _rows("native", tmp_path), native.possible()
+    rows, reason = _rows("native", tmp_path), native.find_obstacle()
     for row in rows:
         assert (row[1], row[-1]) == ("left out", reason) if reason else float(row[1]) > 0
 

@@ -225,19 +225,19 @@ def test_local_cluster_ends_with_the_command(bench: Bench, cache: Path) -> None:
 
 def _session(leader: int) -> list[int]:
     """Its processes, and the processes of sessions that these lead: labs."""
-    found: set[int] = {leader}
+    pids: set[int] = {leader}
     while True:
-        more = set(found)
+        more = set(pids)
         for place in Path("/proc").glob("[0-9]*"):
             try:
                 fields = (place / "stat").read_text().rpartition(")")[2].split()
             except OSError:
                 continue
-            if int(fields[1]) in found or int(fields[3]) == leader:
+            if int(fields[1]) in pids or int(fields[3]) == leader:
                 more.add(int(place.name))
-        if more == found:
-            return sorted(found)
-        found = more
+        if more == pids:
+            return sorted(pids)
+        pids = more
 
 
 def test_what_a_failed_run_left_comes_back(bench: Bench) -> None:

@@ -39,7 +39,7 @@ duration = "600 s"
 SHORT = LONG.replace("600 s", "0.2 s")
 
 
-class Command:
+class SweepCommand:
     """``mptcplab run`` in the background."""
 
     def __init__(self, file: Path, out: Path, *options: str) -> None:
@@ -57,9 +57,9 @@ class Command:
         while time.monotonic() < end:
             assert self.process.poll() is None, self.process.communicate()
             if len(list(self.out.glob(".work/tmp/*/run/out/bulk.client.out"))) >= labs:
-                found = lab_processes(self.out)
-                assert len(found) >= labs, found
-                return found
+                processes = lab_processes(self.out)
+                assert len(processes) >= labs, processes
+                return processes
             time.sleep(0.05)
         raise AssertionError(f"no labs after 60 s: {lab_processes(self.out)}")
 
@@ -71,8 +71,8 @@ class Command:
 
 
 @pytest.fixture
-def long_run(bench: Bench) -> Iterator[Command]:
-    command = Command(bench.write(LONG), bench.folder / "results")
+def long_run(bench: Bench) -> Iterator[SweepCommand]:
+    command = SweepCommand(bench.write(LONG), bench.folder / "results")
     try:
         yield command
     finally:
@@ -83,13 +83,13 @@ def long_run(bench: Bench) -> Iterator[Command]:
 def _leftovers(out: Path) -> list[str]:
     """Everything in a results folder that is neither a recording nor our log."""
     kept = {"runs", "log.jsonl", "table.md", "table.csv", "metrics.csv", "results.json", "figure.svg", "figure.png"}
-    found = [path.name for path in out.iterdir() if path.name not in (*kept, ".work")]
-    found += [path.name for path in (out / ".work" / "tmp").iterdir()]
-    return found + [path.name for path in (out / "runs").iterdir() if not (path / "manifest.json").is_file()]
+    names = [path.name for path in out.iterdir() if path.name not in (*kept, ".work")]
+    names += [path.name for path in (out / ".work" / "tmp").iterdir()]
+    return names + [path.name for path in (out / "runs").iterdir() if not (path / "manifest.json").is_file()]
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_signals_end_everything_at_once(long_run: Command, number: signal.Signals) -> None:
+def test_signals_end_everything_at_once(long_run: SweepCommand, number: signal.Signals) -> None:
     pids = long_run.wait_for_labs()
     started = time.monotonic()
     long_run.process.send_signal(number)
@@ -103,7 +103,7 @@ def test_signals_end_everything_at_once(long_run: Command, number: signal.Signal
     assert _leftovers(long_run.out) == [], f"left: {_leftovers(long_run.out)}"
 
 
-def test_killing_the_parent_kills_the_labs(long_run: Command, bench: Bench) -> None:
+def test_killing_the_parent_kills_the_labs(long_run: SweepCommand, bench: Bench) -> None:
     """SIGKILL leaves no chance to clean up: the labs die by themselves, and the next command sweeps up."""
     pids = long_run.wait_for_labs()
     long_run.process.kill()
@@ -116,7 +116,7 @@ def test_killing_the_parent_kills_the_labs(long_run: Command, bench: Bench) -> N
     assert _leftovers(long_run.out) == [], f"left: {_leftovers(long_run.out)}"
 
 
-def test_leftovers_of_the_living_stay(long_run: Command, bench: Bench) -> None:
+def test_leftovers_of_the_living_stay(long_run: SweepCommand, bench: Bench) -> None:
     """A second command in the same folder at the same time does not take the first one's labs for leftovers."""
     pids = long_run.wait_for_labs()
     kernels = [pid for pid, name in pids.items() if name == "linux"]
@@ -134,9 +134,9 @@ def test_resumed_run_gives_the_same_table(bench: Bench) -> None:
     """Killed in the middle of four runs, then repeated: as if nothing had happened, and nothing executed twice."""
     text = SHORT.replace("repeats = 2", "repeats = 4").replace("500 Mbit/s", "100 Mbit/s").replace("0.2 s", "1 s")
     file, whole, resumed = bench.write(text), bench.folder / "whole", bench.folder / "resumed"
-    with bench.reusing(load(file).runs, whole):
+    with bench.reuse(load(file).runs, whole):
         assert mptcplab("run", file, "--out", whole).returncode == 0
-    command = Command(file, resumed, "--jobs", "1")
+    command = SweepCommand(file, resumed, "--jobs", "1")
     end = time.monotonic() + 60
     while not list(resumed.glob("runs/*/manifest.json")) and time.monotonic() < end:
         time.sleep(0.01)
@@ -158,10 +158,10 @@ def test_no_core_file(bench: Bench) -> None:
     process = subprocess.Popen(["sh", "-c", limit, "sh", *CLI, "run", str(file), "--out", str(out)], cwd=bench.folder)
     try:
         end = time.monotonic() + 60
-        while not (found := [pid for pid, name in lab_processes(out).items() if name == "linux"]):
+        while not (machines := [pid for pid, name in lab_processes(out).items() if name == "linux"]):
             assert time.monotonic() < end, "no lab began"
             time.sleep(0.05)
-        for pid in found:
+        for pid in machines:
             limits = Path(f"/proc/{pid}/limits").read_text()
             (line,) = [line for line in limits.splitlines() if line.startswith("Max core file size")]
             assert line.split()[4:6] == ["0", "0"], line

@@ -78,7 +78,7 @@ def assert_nothing_left(out: Path) -> None:
 def whole_sweep(bench: Bench, file: Path) -> Path:
     """The results of a sweep that nothing disturbed, of runs that other tests may have made."""
     out = bench.folder / "whole"
-    with bench.reusing(load(file).runs, out):
+    with bench.reuse(load(file).runs, out):
         assert mptcplab("run", file, "--out", out, timeout=300).returncode == 0
     return out
 
@@ -115,7 +115,7 @@ def test_killed_five_times_and_resumed(bench: Bench) -> None:
 def test_interrupted_sweep_says_that_it_is_incomplete(bench: Bench) -> None:
     """The table of an earlier sweep must not pass for this one's; what there is so far is called that."""
     file, out = bench.write(SHORT.replace("repeats = 10", "repeats = 2")), bench.folder / "results"
-    with bench.reusing(load(file).runs, out):
+    with bench.reuse(load(file).runs, out):
         assert mptcplab("run", file, "--out", out).returncode == 0
     process = _sweep(bench.write(SHORT.replace("repeats = 10", "repeats = 6")), out)
     _wait_for_manifests(out, 8, process)
@@ -156,7 +156,7 @@ def test_repeat_until_narrow(bench: Bench) -> None:
     text = text.replace('"transport.protocol" = ["tcp", "mptcp"]', '"links.link1.loss" = ["0 %", "3 %"]')
     text += '[transport]\nprotocol = "tcp"\n'
     file, out = bench.write(text), bench.folder / "results"
-    with bench.reusing(load(file, repeats=8).runs, out):
+    with bench.reuse(load(file, repeats=8).runs, out):
         said = mptcplab("run", file, "--out", out)
     assert said.returncode == 0, said.stderr
     rows = json.loads((out / "results.json").read_text())["rows"]
@@ -175,12 +175,12 @@ def test_concurrent_workloads_have_a_fairness(bench: Bench) -> None:
     text = text.replace('"transport.protocol" = ["tcp", "mptcp"]', "").replace('loss = "1 %"', "")
     text += '[transport]\nprotocol = "tcp"\n[workloads.other]\nkind = "flow"\nfrom = "client"\nto = "server"\n'
     file, out = bench.write(text + 'duration = "4 s"\n'), bench.folder / "results"
-    with bench.reusing(load(file).runs, out):
+    with bench.reuse(load(file).runs, out):
         assert mptcplab("run", file, "--out", out).returncode == 0
     (fairness,) = json.loads((out / "results.json").read_text())["fairness"]
     print(f"Jain's index of two TCP flows: {fairness['jain_index']['mean']:.3f}")
     assert 0.8 < fairness["jain_index"]["mean"] <= 1
     later, out = bench.write(text + 'duration = "4 s"\nstart = "30 s"\n', "later.toml"), bench.folder / "later"
-    with bench.reusing(load(later).runs, out):
+    with bench.reuse(load(later).runs, out):
         assert mptcplab("run", later, "--out", out).returncode == 0
     assert json.loads((out / "results.json").read_text())["fairness"] == []

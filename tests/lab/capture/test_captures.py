@@ -55,7 +55,7 @@ def summary_of(*files: Path) -> Summary:
     return summarise(analysis, [file.name for file in files])
 
 
-def only(summary: Summary) -> ConnectionSummary:
+def only_connection(summary: Summary) -> ConnectionSummary:
     (connection,) = summary.connections
     return connection
 
@@ -74,11 +74,11 @@ def test_agreement_with_the_kernel(bench: Bench, changes: tuple[str, ...]) -> No
     way = int("workloads.bulk.reverse=true" in changes)
     nodes = ("client", "server")[:: -1 if way else 1]
     sending, receiving = (counters(recording, node, f"bulk.{node}") for node in nodes)
-    connection = only(summary_of(*recording.captures.values()))
-    found = {subflow.ends: subflow.directions[way] for subflow in connection.subflows}
-    assert set(found) == set(sending) == set(receiving)
-    assert len(found) == 2
-    for ends, direction in found.items():
+    connection = only_connection(summary_of(*recording.captures.values()))
+    directions = {subflow.ends: subflow.directions[way] for subflow in connection.subflows}
+    assert set(directions) == set(sending) == set(receiving)
+    assert len(directions) == 2
+    for ends, direction in directions.items():
         sent, received = sending[ends], receiving[ends]
         print(ends, direction)
         assert direction.sent_bytes == sent["bytes_sent"]
@@ -87,9 +87,9 @@ def test_agreement_with_the_kernel(bench: Bench, changes: tuple[str, ...]) -> No
         assert direction.payload_bytes == received["bytes_received"]
         assert direction.unseen_bytes == 0
         assert direction.seen_in.startswith(nodes[0]) if direction.seen_in else False, "the sender's end counts"
-    assert sum(direction.retransmitted_packets for direction in found.values()) > 20, "nothing to compare"
+    assert sum(direction.retransmitted_packets for direction in directions.values()) > 20, "nothing to compare"
     data = connection.data_bytes[way]
-    assert sum(direction.payload_bytes for direction in found.values()) == data + connection.reinjected_bytes[way]
+    assert sum(direction.payload_bytes for direction in directions.values()) == data + connection.reinjected_bytes[way]
     assert connection.data_acked == (True, True)
     assert [subflow.state for subflow in connection.subflows] == ["closed", "closed"], "the end is in the capture"
     assert [subflow.began for subflow in connection.subflows] == ["capable", "join"]
@@ -99,13 +99,13 @@ def test_statistics_leave_out_what_tshark_recognises(bench: Bench) -> None:
     """tshark calls each segment that the kernel retransmitted a retransmission, which is left out, or out of order."""
     (recording,) = bench.record(BOTH_ENDS)
     sent = counters(recording, "client", "bulk.client")
-    found = recorded_statistics(recording, "client")
-    assert [one.file.stem for one in found.files] == ["client-access1", "client-access2"]
+    statistics = recorded_statistics(recording, "client")
+    assert [file.file.stem for file in statistics.files] == ["client-access1", "client-access2"]
     left_out = 0
-    for one in found.files:
-        (connection,) = one.capture.connections
+    for file in statistics.files:
+        (connection,) = file.capture.connections
         direction, row = connection.directions[0], sent[str(connection.ends[0]), str(connection.ends[1])]
-        print(f"{one.file.stem}: {direction.left_out} left out, {direction.out_of_order} out of order")
+        print(f"{file.file.stem}: {direction.left_out} left out, {direction.out_of_order} out of order")
         assert direction.left_out + direction.out_of_order == row["retrans"]
         assert row["bytes_sent"] - row["bytes_retrans"] <= direction.payload < row["bytes_sent"]
         left_out += direction.left_out
@@ -118,20 +118,20 @@ def test_statistics_as_metrics(bench: Bench) -> None:
     text = LINES.replace('loss = "0.5 %"', "") + f"[record]\n{captures}\n"
     (recording,) = bench.record(text, "links.link2.queue=100 packets")
     (measured,) = measure(recording)
-    found = measured.metrics
+    metrics = measured.metrics
     total = recorded_statistics(recording, "client").total
     assert total.duration_s is not None
-    seen = (found["captured_bytes"], found["captured_packets"], found["left_out_packets"])
+    seen = (metrics["captured_bytes"], metrics["captured_packets"], metrics["left_out_packets"])
     assert seen == (total.length, total.packets, total.left_out), "each packet is in one of the two captures"
-    assert found["captured_s"] == pytest.approx(total.duration_s)
-    assert found["captured_mibps"] == pytest.approx(8 * total.length / total.duration_s / 2**20)
+    assert metrics["captured_s"] == pytest.approx(total.duration_s)
+    assert metrics["captured_mibps"] == pytest.approx(8 * total.length / total.duration_s / 2**20)
     # Left-out packets have deltas, too; there are few of them.
-    assert found["left_out_packets"] < 0.01 * found["captured_packets"], found
-    assert found["spacing_mean_us"] == pytest.approx(1e6 * total.duration_s / total.packets, rel=0.02)
+    assert metrics["left_out_packets"] < 0.01 * metrics["captured_packets"], metrics
+    assert metrics["spacing_mean_us"] == pytest.approx(1e6 * total.duration_s / total.packets, rel=0.02)
     # Both subflows last as long as the connection, so their own deltas add up to it twice.
-    assert found["tcp_delta_mean_us"] == pytest.approx(2 * found["spacing_mean_us"], rel=0.05)
-    assert found["spacing_max_us"] <= found["tcp_delta_max_us"]
-    assert found["spacing_variance_ns_s"] > 0
+    assert metrics["tcp_delta_mean_us"] == pytest.approx(2 * metrics["spacing_mean_us"], rel=0.05)
+    assert metrics["spacing_max_us"] <= metrics["tcp_delta_max_us"]
+    assert metrics["spacing_variance_ns_s"] > 0
 
 
 PROXY = """
@@ -177,7 +177,7 @@ def test_loopback_between_a_client_and_its_proxy(bench: Bench, *, offload: bool)
     (recording,) = bench.record(PROXY, f"hosts.ue.loopback_offload={str(offload).lower()}")
     assert list(recording.captures) == ["ue-lo"]
     (file,) = recorded_statistics(recording, "ue").files
-    answers, requests = sorted(file.capture.connections, key=lambda one: -one.both.payload)
+    answers, requests = sorted(file.capture.connections, key=lambda connection: -connection.both.payload)
     sent = {end.address for end in answers.ends}
     assert sent == {"192.168.10.100", "172.16.250.128"}, "what the proxy answers comes from the server"
     assert {end.address for end in requests.ends} == {"192.168.10.100", "127.0.0.1"}, "and requests go to the proxy"
@@ -188,9 +188,9 @@ def test_loopback_between_a_client_and_its_proxy(bench: Bench, *, offload: bool)
     print(f"{answers.both.packets} packets with {mean:.0f} bytes on average")
     # 2,000,000 bytes are 1,382 segments of 1,448 bytes. The proxy writes more than one of them at a time.
     assert (answers.both.packets < 1382) == offload
-    found = measure(recording)[0].metrics
-    assert found["captured_packets"] == answers.both.packets + requests.both.packets
-    assert found["left_out_packets"] == 0
+    metrics = measure(recording)[0].metrics
+    assert metrics["captured_packets"] == answers.both.packets + requests.both.packets
+    assert metrics["left_out_packets"] == 0
 
 
 def test_metrics_of_captures_only_on_request(bench: Bench) -> None:
@@ -202,7 +202,7 @@ def test_one_interface_says_what_it_can(bench: Bench) -> None:
     """A capture on a router's far side: what was lost before it is not in it."""
     (recording,) = bench.record(LINES + '[record]\ncaptures = [{ node = "server", link = "link1" }]\n')
     received = counters(recording, "server", "bulk.server")
-    (subflow,) = only(summary_of(*recording.captures.values())).subflows
+    (subflow,) = only_connection(summary_of(*recording.captures.values())).subflows
     row = received[subflow.ends]
     assert subflow.directions[0].payload_bytes == row["bytes_received"]
     assert subflow.directions[0].unseen_bytes == 0, "in the end everything came"
@@ -213,7 +213,7 @@ def test_reinjections(bench: Bench) -> None:
     text = LINES + '[record]\ncaptures = [{ node = "client" }]\n'
     changes = ("links.link2.rate=200 kbit/s", "links.link2.queue=300 ms", "workloads.bulk.duration=4 s")
     (recording,) = bench.record(text, *changes)
-    connection = only(summary_of(*recording.captures.values()))
+    connection = only_connection(summary_of(*recording.captures.values()))
     payload = sum(subflow.directions[0].payload_bytes for subflow in connection.subflows)
     print(
         f"{connection.data_bytes[0]} B of data, {connection.reinjected_bytes[0]} B reinjected, {payload} B of payload"
@@ -248,7 +248,7 @@ def test_capturing_does_not_change_the_result(bench: Bench, changes: tuple[str, 
     captured: list[float] = []
     for text, into in ((LINES, plain), (BOTH_ENDS, captured)):
         for seed in range(1, 7):
-            into += [one.goodput_bps for one in measure(bench.record(text, *changes, seed=seed)[0])]
+            into += [measurement.goodput_bps for measurement in measure(bench.record(text, *changes, seed=seed)[0])]
     differences = [100 * (with_it / without - 1) for with_it, without in zip(captured, plain, strict=True)]
     mean = sum(differences) / len(differences)
     print("difference by capturing, in %:", [f"{difference:+.5f}" for difference in differences], f"mean {mean:+.5f}")
@@ -268,7 +268,7 @@ def test_nothing_is_lost_at_full_speed(bench: Bench) -> None:
         said = recording.output(f"capture.{name}", "err")
         print(name, file.stat().st_size, said.splitlines()[1:])
         assert "\n0 packets dropped by kernel" in said
-    connection = only(summary_of(*recording.captures.values()))
+    connection = only_connection(summary_of(*recording.captures.values()))
     assert connection.data_bytes[0] > 0.15 * 1.5e9 / 8
     assert sum(direction.unseen_bytes for subflow in connection.subflows for direction in subflow.directions) == 0
 
@@ -305,9 +305,9 @@ def test_example_of_the_page(tmp_path: Path) -> None:
         if not line.startswith("$ mptcplab "):
             continue
         words = [
-            str(found)
+            str(path)
             for word in shlex.split(line)[2:]
-            for found in (sorted(tmp_path.glob(word)) if "*" in word else [word])
+            for path in (sorted(tmp_path.glob(word)) if "*" in word else [word])
         ]
         done = mptcplab(*words, cwd=tmp_path)
         assert done.returncode == 0, done.stderr

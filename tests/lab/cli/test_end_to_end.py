@@ -76,9 +76,9 @@ def test_other_workloads_over_ipv6(bench: Bench, kind: str) -> None:
 
 
 def _document(text: str) -> dict[str, Any]:
-    found = json.loads(text)
-    assert isinstance(found, dict)
-    return found
+    document = json.loads(text)
+    assert isinstance(document, dict)
+    return document
 
 
 def test_json_is_one_document(bench: Bench) -> None:
@@ -129,7 +129,7 @@ def test_reproduce_json_is_one_document(
     out = str(bench.folder / "out")
     monkeypatch.setattr("sys.argv", ["mptcplab", "reproduce", "nothing/1", "--json", "--out", out])
     with (
-        bench.reusing(load(folder / "table.toml").runs, bench.folder / "out" / "nothing"),
+        bench.reuse(load(folder / "table.toml").runs, bench.folder / "out" / "nothing"),
         pytest.raises(SystemExit) as ended,
     ):
         main()
@@ -173,10 +173,12 @@ def test_a_wider_sweep_takes_what_is_there(bench: Bench) -> None:
     wide = f'{narrow}"links.link1.rate" = ["10 Mbit/s", "20 Mbit/s"]\n'
     for text, executed in ((narrow, 2), (wide, 2), (narrow, 0)):
         done = bench.try_all(bench.experiment(text))
-        assert sum(one.wall_seconds is not None for one in done) == executed
-        rows = result_rows(one.recording for one in done if one.recording)
-        assert [row.settings for row in rows] == [one.run.point.settings for one in done]
-    seeds = [one.recording for one in bench.try_all(bench.experiment(narrow, seed=2)) if one.recording]
+        assert sum(completed.wall_seconds is not None for completed in done) == executed
+        rows = result_rows(completed.recording for completed in done if completed.recording)
+        assert [row.settings for row in rows] == [completed.run.point.settings for completed in done]
+    seeds = [
+        completed.recording for completed in bench.try_all(bench.experiment(narrow, seed=2)) if completed.recording
+    ]
     assert [recording.manifest["repeat"] for recording in seeds] == [0, 0]
 
 
@@ -228,8 +230,8 @@ def test_overhead_of_a_run(bench: Bench) -> None:
     3 s lets a machine be several times slower or busier. Other load only adds, so that the least of five is judged.
     """
     done = [bench.try_all(bench.experiment(SMALLEST), fresh=True)[0] for _ in range(5)]
-    walls = [one.wall_seconds for one in done if one.wall_seconds is not None]
-    assert len(walls) == 5, [one.error for one in done]
+    walls = [completed.wall_seconds for completed in done if completed.wall_seconds is not None]
+    assert len(walls) == 5, [completed.error for completed in done]
     print(f"overhead of a run: median {median(walls):.2f} s, least {min(walls):.2f} s")
     assert min(walls) < 3, f"a run of 0.1 s takes {walls} s"
 
@@ -243,7 +245,7 @@ def test_studies_are_found_beside_the_package() -> None:
 def test_results_path_is_a_path(bench: Bench) -> None:
     """Nothing but the named folder is made in the working directory."""
     file = bench.write(LINES)
-    with bench.reusing(load(file).runs, bench.folder / "here"):
+    with bench.reuse(load(file).runs, bench.folder / "here"):
         done = mptcplab("run", file, "--out", "here", cwd=bench.folder)
     assert done.returncode == 0, done.stderr
     assert sorted(path.name for path in Path(bench.folder).iterdir()) == ["here", "scenario.toml"]

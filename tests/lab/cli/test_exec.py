@@ -281,11 +281,11 @@ def test_the_same_bytes_again(network: Path) -> None:
 def cache(tmp_path: Path) -> Path:
     """A cache of the test's own, with the kernels of the real one: labs in it can be told from others."""
     real = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "mptcplab"
-    own = tmp_path / "cache" / "mptcplab"
-    own.mkdir(parents=True)
+    cache_folder = tmp_path / "cache" / "mptcplab"
+    cache_folder.mkdir(parents=True)
     for name in ("kernels", "sources"):
-        (own / name).symlink_to(real / name)
-    return own.parent
+        (cache_folder / name).symlink_to(real / name)
+    return cache_folder.parent
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])

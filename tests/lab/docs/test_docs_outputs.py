@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.lab.bench import Bench
-from tests.lab.documented import reusing
+from tests.lab.page_commands import reuse_runs
 from tools.docs.making import console, stamps
 from tools.docs.making.pages import ROOT, Page
 from tools.docs.making.rows import document
@@ -24,12 +24,14 @@ def test_output_of_a_page(bench: Bench, name: str, tmp_path: Path) -> None:
     (block,) = (block for block in PAGE.blocks if block.name == name)
     console.prepare(PAGE, tmp_path)
     experiments = experiments_of(PAGE, block)
-    with reusing(bench, experiments, tmp_path):
+    with reuse_runs(bench, experiments, tmp_path):
         if name.endswith("(2)"):  # the same command again
             (before,) = (other for other in PAGE.blocks if f"{other.name} (2)" == name)
-            console.refreshed(before, tmp_path)
-        now = console.refreshed(block, tmp_path)
-    runs = [run for one in experiments for row in document(tmp_path / one.out)["rows"] for run in row["runs"]]
+            console.refresh(before, tmp_path)
+        now = console.refresh(block, tmp_path)
+    runs = [
+        run for experiment in experiments for row in document(tmp_path / experiment.out)["rows"] for run in row["runs"]
+    ]
     same = not runs or stamps.digest_of(runs) == stamps.load()[block.key].runs
     print(f"{len(runs)} runs, {'the same' if same else 'others'}")
     if same:

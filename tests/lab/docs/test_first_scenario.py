@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 from tests.lab.bench import Bench
-from tests.lab.documented import reusing
+from tests.lab.page_commands import reuse_runs
 from tools.docs.making.work import experiment_of
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -61,16 +61,16 @@ def _commands(step: str) -> list[tuple[str, str]]:
 
 def _table(below: str) -> list[dict[str, str]]:
     """The first table of Markdown below a command, one dictionary per row."""
-    found = re.search(r"\n\n<!-- table .*-->\n((?:\|.*\|\n)+)", below)
-    lines = found[1].splitlines() if found else []
+    match = re.search(r"\n\n<!-- table .*-->\n((?:\|.*\|\n)+)", below)
+    lines = match[1].splitlines() if match else []
     cells = [[cell.strip() for cell in line[1:-1].split("|")] for line in lines if "---" not in line]
     return [dict(zip(cells[0], row, strict=True)) for row in cells[1:]]
 
 
 def _alike(said: str, measured: str) -> bool:
     if _NUMBER.match(said) and _NUMBER.match(measured):
-        one, other = (float(text.rstrip("%,").replace(",", "")) for text in (said, measured))
-        return abs(one - other) <= max(0.25 * abs(one), 0.2)
+        first, other = (float(text.rstrip("%,").replace(",", "")) for text in (said, measured))
+        return abs(first - other) <= max(0.25 * abs(first), 0.2)
     return said == measured or bool(_RANDOM.match(said) and _RANDOM.match(measured))
 
 
@@ -91,7 +91,7 @@ def _cell(head: str, rows: list[dict[str, Any]]) -> str:
     return f"{value['mean']:.4g}"
 
 
-def _short(key: str) -> str:
+def _short_name(key: str) -> str:
     """A swept key's name in tables: its last part; of a link, all that is behind `links.`."""
     return key.removeprefix("links.") if key.startswith("links.") else key.rpartition(".")[2]
 
@@ -102,9 +102,9 @@ def _check_table(table: list[dict[str, str]], results: Path) -> None:
         of_point = [
             row
             for row in document["rows"]
-            if all(said.get(_short(key), value) == value for key, value in row["settings"].items())
+            if all(said.get(_short_name(key), value) == value for key, value in row["settings"].items())
         ]
-        keys = {_short(key) for key in of_point[0]["settings"]}
+        keys = {_short_name(key) for key in of_point[0]["settings"]}
         for head, cell in said.items():
             if cell and head not in keys:
                 measured = _cell(head, of_point)
@@ -141,7 +141,7 @@ def test_step(bench: Bench, number: str, tmp_path: Path) -> None:
         cheap = " ".join((command, *(f"--set '{key}={value}'" for key, value in only.values())))
         cheap += " --repeats 1" if only else ""
         experiment = experiment_of(cheap.replace("\\\n", " "))
-        with reusing(bench, [experiment] if experiment else [], tmp_path):
+        with reuse_runs(bench, [experiment] if experiment else [], tmp_path):
             done = subprocess.run(
                 ["sh", "-c", cheap],
                 cwd=tmp_path,

@@ -105,7 +105,7 @@ def test_another_installation_gives_the_same(bench: Bench, text: str) -> None:
     shutil.copytree(root / "src", other / "src", ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("kernel", "tools", "studies"):
         (other / name).symlink_to(root / name)
-    with bench.reusing(load(file).runs, bench.folder / "here"):
+    with bench.reuse(load(file).runs, bench.folder / "here"):
         _run(file, bench.folder / "here")
     env = {"PYTHONPATH": str(other / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
     _run(file, bench.folder / "there", env=env)
@@ -156,7 +156,7 @@ def test_a_container_gives_the_same(bench: Bench, kernel: str) -> None:
     """
     file = bench.write(LOSSLESS.replace("20 Mbit/s", "100 Mbit/s").replace("5 Mbit/s", "100 Mbit/s"))
     _run(file, bench.folder / "here", "--set", f"kernel={kernel}")
-    start = [sys.executable, str(Path(__file__).parents[1] / "refusing.py")]
+    start = [sys.executable, str(Path(__file__).parents[1] / "refuse_personality.py")]
     command: list[str | Path] = [*start, *CLI, "run", file, "--set", f"kernel={kernel}", "--out"]
     outs = [f"contained{number}" for number in range(2)]
     for out in outs:
@@ -168,9 +168,9 @@ def test_a_container_gives_the_same(bench: Bench, kernel: str) -> None:
 @pytest.mark.parametrize("text", WORKLOADS, ids=["flow", "iperf3", "transfer"])
 @pytest.mark.usefixtures("busy_cpus")
 def test_the_same_beside_a_load(bench: Bench, text: str) -> None:
-    with bench.reusing(bench.experiment(text, seed=1).runs, bench.folder / "one"):
-        one = _hash(bench, text, "one")
-    _assert_same(bench, {"one": one, "two": _hash(bench, text, "two")})
+    with bench.reuse(bench.experiment(text, seed=1).runs, bench.folder / "one"):
+        digest = _hash(bench, text, "one")
+    _assert_same(bench, {"one": digest, "two": _hash(bench, text, "two")})
 
 
 @pytest.mark.parametrize("text", WORKLOADS, ids=["flow", "iperf3", "transfer"])
@@ -183,7 +183,7 @@ def test_another_seed_differs(bench: Bench, text: str) -> None:
 def test_jobs_do_not_matter(bench: Bench) -> None:
     """Four seeds one after the other and two at a time, through the command line, on all CPUs."""
     file = bench.write(FLOW)
-    with bench.reusing(load(file, repeats=4).runs, bench.folder / "jobs1"):
+    with bench.reuse(load(file, repeats=4).runs, bench.folder / "jobs1"):
         _run(file, bench.folder / "jobs1", "--repeats", "4", "--jobs", "1")
     _run(file, bench.folder / "jobs2", "--repeats", "4", "--jobs", "2")
     _assert_same(bench, {out: tree_hash(bench.folder / out / "runs") for out in ("jobs1", "jobs2")})
@@ -192,7 +192,7 @@ def test_jobs_do_not_matter(bench: Bench) -> None:
 
 
 def test_the_older_kernel_repeats_as_well(bench: Bench) -> None:
-    with bench.reusing(bench.experiment(FLOW, "kernel=6.12").runs, bench.folder / "one"):
+    with bench.reuse(bench.experiment(FLOW, "kernel=6.12").runs, bench.folder / "one"):
         bench.record(FLOW, "kernel=6.12", out="one")
     bench.record(FLOW, "kernel=6.12", out="two-with-a-longer-name")
     _assert_same(bench, {out: tree_hash(bench.folder / out / "runs") for out in ("one", "two-with-a-longer-name")})

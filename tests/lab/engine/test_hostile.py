@@ -32,14 +32,14 @@ from tests.lab.bench import (
     tree_hash,
     wait_until_gone,
 )
-from tests.lab.hostile import (
+from tests.lab.hostile_machines import (
     RUNS,
     SLOW,
     Command,
     assert_nothing_left,
     assert_resumes,
+    hash_recordings,
     labs,
-    recorded,
     sentence,
     with_mounts,
 )
@@ -52,19 +52,19 @@ CAPTURES = Path(__file__).parents[2] / "unit" / "captures"
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory, engines: dict[str, VirtualEngine], shared: Path) -> Path:
+def whole(tmp_path_factory: pytest.TempPathFactory, engines: dict[str, VirtualEngine], shared_results: Path) -> Path:
     """The results of RUNS on a friendly machine."""
     folder = tmp_path_factory.mktemp("friendly")
     file = folder / "scenario.toml"
     file.write_text(RUNS)
-    with Bench(engines, folder, shared).reusing(load(file).runs, folder / "results"):
+    with Bench(engines, folder, shared_results).reuse(load(file).runs, folder / "results"):
         done = mptcplab("run", file, "--out", folder / "results")
     assert done.returncode == 0, done.stderr
     return folder / "results"
 
 
 @pytest.fixture
-def started(bench: Bench) -> Iterator[Callable[..., Command]]:
+def start_command(bench: Bench) -> Iterator[Callable[..., Command]]:
     commands: list[Command] = []
 
     def start(*arguments: str | Path) -> Command:
@@ -99,10 +99,10 @@ def test_disk_full(bench: Bench, whole: Path, size: str) -> None:
     print(sentence(done.stderr))
     assert "no space left on device" in done.stderr.lower(), done.stderr
     assert_nothing_left(out)
-    before = recorded(out)
+    before = hash_recordings(out)
     assert len(before) < 4
     assert (size == "3m") == bool(before), f"{len(before)} runs were recorded in {size}"
-    assert before.items() <= recorded(whole).items()
+    assert before.items() <= hash_recordings(whole).items()
     if before:
         assert "incomplete" in (out / "table.md").read_text(), "a table of fewer runs says so"
         assert_resumes(bench, out, whole)
@@ -126,9 +126,9 @@ def test_read_only_results(bench: Bench, whole: Path) -> None:
     assert tree_hash(out) == before
 
 
-def test_results_deleted_in_the_middle(bench: Bench, started: Callable[..., Command]) -> None:
+def test_results_deleted_in_the_middle(bench: Bench, start_command: Callable[..., Command]) -> None:
     out = bench.folder / "results"
-    command = started("run", bench.write(SLOW), "--out", out, "--jobs", "1")
+    command = start_command("run", bench.write(SLOW), "--out", out, "--jobs", "1")
     command.wait_for(lambda: labs(out))
     pids = list(lab_processes(out))
     while out.exists():  # the lab goes on writing meanwhile
@@ -152,7 +152,7 @@ def test_small_shared_memory(bench: Bench) -> None:
     assert done.returncode == 3, done.stderr
     assert "done      run, seed 1" in done.stderr, done.stderr
     assert "no temporary folder has space for the 1024 MiB of a lab's memory; at most" in sentence(done.stderr)
-    assert len(recorded(bench.folder / "results")) == 1, "the recording that was to be made again is still there"
+    assert len(hash_recordings(bench.folder / "results")) == 1, "the recording that was to be made again is still there"
     assert_nothing_left(bench.folder / "results")
 
 
@@ -227,13 +227,13 @@ def test_wall_clock_that_jumps(bench: Bench, whole: Path) -> None:
     out = bench.folder / "results"
     done = mptcplab("run", bench.write(RUNS), "--out", out, env=env)
     assert done.returncode == 0, done.stderr
-    assert recorded(out) == recorded(whole)
+    assert hash_recordings(out) == hash_recordings(whole)
     assert (out / "table.md").read_bytes() == (whole / "table.md").read_bytes()
     took = [json.loads(line)["wall_seconds"] for line in (out / "log.jsonl").read_text().splitlines()]
     assert all(0 < seconds < 100 for seconds in took), f"measured by the wall clock: {took} s"
 
 
-def _stepping(steps: int) -> Plan:
+def _stepping_plan(steps: int) -> Plan:
     """A program whose time moves in small steps."""
     code = f"import time\nprint('begun', flush=True)\nfor _ in range({steps}): time.sleep(0.0001)\nprint('done')"
     return bare_plan(client("steps", "python3", "-IS", "-c", code))
@@ -245,7 +245,7 @@ def test_a_stopped_lab_is_no_stall(bench: Bench) -> None:
 
     def live() -> None:
         try:
-            lived.append(bench.live(_stepping(30_000), stall_seconds=1, fresh=True))
+            lived.append(bench.live(_stepping_plan(30_000), stall_seconds=1, fresh=True))
         except BaseException as error:
             lived.append(error)
 
@@ -290,27 +290,27 @@ def test_a_stopped_machine_is_no_stall(bench: Bench) -> None:
         end = time.monotonic() + 60
         while not labs(out) and time.monotonic() < end:
             time.sleep(0.01)
-        found = labs(out)
-        assert found, "no lab began"
-        for pid in (*found, command.pid):
+        machines = labs(out)
+        assert machines, "no lab began"
+        for pid in (*machines, command.pid):
             os.kill(pid, signal.SIGSTOP)
             time.sleep(0.6)  # two looks at a lab that stands still
         time.sleep(3)
-        for pid in (command.pid, *found):
+        for pid in (command.pid, *machines):
             os.kill(pid, signal.SIGCONT)
             time.sleep(0.6)
         _, said = command.communicate(timeout=60)
     assert command.returncode == 0, said
-    assert len(recorded(out)) == 1
+    assert len(hash_recordings(out)) == 1
 
 
 # -- signals
 
 
-def test_a_closed_terminal(bench: Bench, started: Callable[..., Command]) -> None:
+def test_a_closed_terminal(bench: Bench, start_command: Callable[..., Command]) -> None:
     """SIGHUP ends everything like Ctrl-C."""
     out = bench.folder / "results"
-    command = started("run", bench.write(SLOW), "--out", out, "--jobs", "2")
+    command = start_command("run", bench.write(SLOW), "--out", out, "--jobs", "2")
     command.wait_for(lambda: labs(out))
     pids = list(lab_processes(out))
     command.process.send_signal(signal.SIGHUP)
@@ -330,30 +330,30 @@ def test_nohup_goes_on(bench: Bench) -> None:
         assert command.wait(timeout=60) == 0
 
 
-def test_a_killed_lab_kernel(bench: Bench, started: Callable[..., Command]) -> None:
+def test_a_killed_lab_kernel(bench: Bench, start_command: Callable[..., Command]) -> None:
     """By hand, or by the host when its memory runs out: that run is told and repeated, the others are not touched."""
     out, file = bench.folder / "results", bench.write(SLOW.replace("repeats = 4", "repeats = 2"))
-    command = started("run", file, "--out", out, "--jobs", "1")
+    command = start_command("run", file, "--out", out, "--jobs", "1")
     command.wait_for(lambda: labs(out))
     os.kill(labs(out)[0], signal.SIGKILL)
     status, said = command.end()
     assert status == 1, said
     assert "1 of 2 runs failed, the first being run, seed 1: the lab kernel was killed (SIGKILL)" in sentence(said)
     assert_nothing_left(out)
-    assert len(recorded(out)) == 1
+    assert len(hash_recordings(out)) == 1
     again = mptcplab("run", file, "--out", out)
     assert again.returncode == 0, again.stderr
-    assert (again.stderr.count("recorded  "), len(recorded(out))) == (1, 2), again.stderr
+    assert (again.stderr.count("recorded  "), len(hash_recordings(out))) == (1, 2), again.stderr
     assert not (out / "failed.sh").exists()
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
-def test_an_ended_capture_command(bench: Bench, started: Callable[..., Command], number: signal.Signals) -> None:
+def test_an_ended_capture_command(bench: Bench, start_command: Callable[..., Command], number: signal.Signals) -> None:
     """A long capture, ended in the middle: no tshark and no temporary folder stay."""
     sample = (CAPTURES / "any-sll2.pcap").read_bytes()
     file = bench.folder / "long.pcap"
     file.write_bytes(sample[:24] + sample[24:] * 200)
-    command = started("capture", file)
+    command = start_command("capture", file)
     command.wait_for(lambda: list(command.temporary.glob("mptcplab-*")) and _children(command.process.pid))
     children = _children(command.process.pid)
     command.process.send_signal(number)

@@ -69,7 +69,7 @@ _GONE_SECONDS = 10.0
 
 
 @cache
-def _allowed() -> None:
+def _require_namespaces() -> None:
     """Skip where nobody may make namespaces, as in many containers."""
     words = ["unshare", "--net", "--pid", "--mount", "--fork", "true"]
     if os.geteuid() != 0:
@@ -152,7 +152,7 @@ def test_same_kernel_gives_the_same_result(tmp_path: Path, text: str) -> None:
 
 
 def test_missing_part_of_the_kernel_is_named_with_its_link(tmp_path: Path) -> None:
-    _allowed()
+    _require_namespaces()
     text = PLAIN.replace("SIZE", "1 MB")
     plan = compile_plan(load(_file(tmp_path, text)).points[0].scenario, seed=1)
     shaper = Command("r1", ("tc", "qdisc", "add", "dev", "link1", "root", "nosuch"), features=("nosuch",))
@@ -168,15 +168,15 @@ def _state_of_this_machine() -> dict[str, str]:
         "routes": ["ip", "route", "show", "table", "all"],
         "namespaces": ["ip", "netns", "list"],
     }
-    found = {name: subprocess.run(line, capture_output=True, text=True).stdout for name, line in words.items()}
+    state = {name: subprocess.run(line, capture_output=True, text=True).stdout for name, line in words.items()}
     mounts = Path("/proc/self/mountinfo").read_text()
     # Neighbours' timers and the counts of running measurements change by themselves.
-    settings = [line for line in found["settings"].splitlines() if "nf_conntrack_count" not in line]
-    return {**found, "settings": "\n".join(settings), "mounts": mounts}
+    settings = [line for line in state["settings"].splitlines() if "nf_conntrack_count" not in line]
+    return {**state, "settings": "\n".join(settings), "mounts": mounts}
 
 
 def test_nothing_outside_is_touched(tmp_path: Path) -> None:
-    _allowed()
+    _require_namespaces()
     before = _state_of_this_machine()
     changed = 'protocol = "tcp", sysctl = { "net.ipv4.tcp_slow_start_after_idle" = 0 } }'
     text = PLAIN.replace("SIZE", "5 MB").replace('protocol = "tcp" }', changed)
@@ -193,22 +193,22 @@ def test_nothing_outside_is_touched(tmp_path: Path) -> None:
 
 def _processes(folder: Path) -> dict[int, str]:
     """Return every process that names ``folder`` or has it mounted: what runs in a lab has its results as a mount."""
-    found = {}
+    processes = {}
     for place in Path("/proc").glob("[0-9]*"):
         if int(place.name) == os.getpid():
             continue
         try:
             words = (place / "cmdline").read_bytes().decode(errors="replace")
             if str(folder) in words or str(folder) in (place / "mountinfo").read_text():
-                found[int(place.name)] = words.replace("\0", " ")[:80]
+                processes[int(place.name)] = words.replace("\0", " ")[:80]
         except OSError:
             continue
-    return found
+    return processes
 
 
 def test_nothing_stays_when_it_is_killed(tmp_path: Path) -> None:
     """SIGKILL at random moments, from the start of Python to the middle of a transfer that would last for minutes."""
-    _allowed()
+    _require_namespaces()
     file = _file(tmp_path, PLAIN.replace("SIZE", "1 TB"))
     before, rng, running = _state_of_this_machine(), random.Random(1), 0
     for number in range(KILLS):
@@ -237,7 +237,7 @@ def test_nothing_stays_when_it_is_killed(tmp_path: Path) -> None:
 
 
 def test_next_command_goes_on_after_a_kill(tmp_path: Path) -> None:
-    _allowed()
+    _require_namespaces()
     out, file = tmp_path / "out", _file(tmp_path, PLAIN.replace("SIZE", "1 TB"))
     command = subprocess.Popen(
         [*CLI, "run", str(file), "--engine", "local", "--out", str(out)], stdout=sys.stderr, stderr=sys.stderr

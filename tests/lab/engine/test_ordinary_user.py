@@ -92,20 +92,20 @@ def user(request: pytest.FixtureRequest) -> Iterator[User]:
 
 def _files_of(uid: int) -> set[str]:
     """Everything that belongs to ``uid`` where programs use to leave things, but not in these tests' own folders."""
-    found: set[str] = set()
+    files: set[str] = set()
     for top in ("/tmp", "/var/tmp", "/dev/shm", "/run"):
-        found |= set(_owned(top, uid, os.stat(top).st_dev))
-    return found
+        files |= set(_list_owned(top, uid, os.stat(top).st_dev))
+    return files
 
 
-def _owned(folder: str, uid: int, device: int, depth: int = 3) -> Iterator[str]:
+def _list_owned(folder: str, uid: int, device: int, depth: int = 3) -> Iterator[str]:
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
             about = entry.stat(follow_symlinks=False)
             if about.st_uid == uid and not entry.name.startswith(PREFIX):
                 yield entry.path
             if depth and entry.is_dir(follow_symlinks=False) and about.st_dev == device and PREFIX not in entry.name:
-                yield from _owned(entry.path, uid, device, depth - 1)
+                yield from _list_owned(entry.path, uid, device, depth - 1)
 
 
 def _state(folder: Path) -> dict[str, tuple[int, int]]:

@@ -48,7 +48,7 @@ def good(bench: Bench) -> Path:
     """Results of the good kernel."""
     scenario = bench.folder / "good.toml"
     scenario.write_text(SCENARIO.replace("RATE", "20 Mbit/s"))
-    with bench.reusing(load(scenario).runs, bench.folder / "good"):
+    with bench.reuse(load(scenario).runs, bench.folder / "good"):
         done = mptcplab("run", scenario, "--out", bench.folder / "good", "--jobs", "1")
     assert done.returncode == 0, done.stderr
     return bench.folder

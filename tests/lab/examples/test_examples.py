@@ -30,12 +30,12 @@ def _rows(
     return rows
 
 
-def _by(rows: Sequence[ResultRow], *keys: str) -> dict[tuple[str, ...], ResultRow]:
+def _index_rows(rows: Sequence[ResultRow], *keys: str) -> dict[tuple[str, ...], ResultRow]:
     return {tuple(row.settings[key] for key in keys): row for row in rows}
 
 
 def _check_doubling(rows: Sequence[ResultRow]) -> None:
-    by_protocol = _by(rows, "transport.protocol")
+    by_protocol = _index_rows(rows, "transport.protocol")
     tcp, mptcp = by_protocol["tcp",], by_protocol["mptcp",]
     assert tcp.mptcp == "no"
     assert mptcp.mptcp == "2 subflows"
@@ -60,11 +60,11 @@ def test_iperf3(bench: Bench) -> None:
 def test_transfer(bench: Bench) -> None:
     rows = _rows(bench, "transfer")
     _check_doubling(rows)
-    assert _by(rows, "transport.protocol")["tcp",].goodput_mbps.mean > 85, "a line of 100 Mbit/s is filled"
+    assert _index_rows(rows, "transport.protocol")["tcp",].goodput_mbps.mean > 85, "a line of 100 Mbit/s is filled"
 
 
 def test_unequal_lines(bench: Bench) -> None:
-    rows = _by(_rows(bench, "unequal-paths"), "transport.protocol", "links.lte.backward.delay")
+    rows = _index_rows(_rows(bench, "unequal-paths"), "transport.protocol", "links.lte.backward.delay")
     alone = rows["tcp", "20 ms"].goodput_mbps.mean
     assert alone == pytest.approx(47, abs=2), "50 Mbit/s less headers and slow start"
     for (protocol, _), row in rows.items():
@@ -92,7 +92,7 @@ def test_loss(bench: Bench) -> None:
         return algorithm == "cubic" or (algorithm, loss) == ("bbr", "1 %")
 
     # Of thirty runs with 1 % two or three are below 43 Mbit/s, since the connection waits for what was lost.
-    rows = _by(
+    rows = _index_rows(
         _rows(bench, "loss", seeds=3, only=is_telling), "transport.congestion_control", "links.link2.forward.loss"
     )
     for (algorithm, _), row in rows.items():
@@ -113,7 +113,7 @@ def test_free_topology(bench: Bench) -> None:
 
 def test_failure(bench: Bench) -> None:
     """With the lab's path manager a connection goes on at once where the host sees the failure."""
-    rows = _by(_rows(bench, "failure"), "events.0.mode", "transport.path_manager")
+    rows = _index_rows(_rows(bench, "failure"), "events.0.mode", "transport.path_manager")
     for (how, _), row in rows.items():
         assert row.goodput_mbps.mean > 10, f"{how}: less than the second line and the time before carry"
     for how in ("carrier", "interface"):
@@ -121,20 +121,20 @@ def test_failure(bench: Bench) -> None:
 
 
 def test_handover(bench: Bench) -> None:
-    rows = _by(_rows(bench, "handover"), "hosts.client.transport.modes.access2")
+    rows = _index_rows(_rows(bench, "handover"), "hosts.client.transport.modes.access2")
     goodput = {mode: row.goodput_mbps.mean for (mode,), row in rows.items()}
     assert goodput["on"] > goodput["backup"] > goodput["off"]
     assert goodput["on"] > goodput["handover"] > goodput["off"]
 
 
 def test_train(bench: Bench) -> None:
-    rows = _by(_rows(bench, "train"), "transport.protocol")
+    rows = _index_rows(_rows(bench, "train"), "transport.protocol")
     assert rows["mptcp",].goodput_mbps.mean > 2 * rows["tcp",].goodput_mbps.mean
 
 
 def test_queue_disciplines(bench: Bench) -> None:
     """Of both lines, 25 Mbit/s, at least nine tenths of the payload, and an empty queue at the end with all but one."""
-    rows = _by(_rows(bench, "queue-disciplines"), "links.link*.discipline")
+    rows = _index_rows(_rows(bench, "queue-disciplines"), "links.link*.discipline")
     for row in rows.values():
         assert row.mptcp == "2 subflows"
         assert 0.9 * 25 * 1448 / 1514 < row.goodput_mbps.mean < 25 * 1448 / 1514
@@ -143,7 +143,7 @@ def test_queue_disciplines(bench: Bench) -> None:
 
 
 def test_middlebox(bench: Bench) -> None:
-    rows = _by(_rows(bench, "middlebox"), "routers.r*.middlebox.strip")
+    rows = _index_rows(_rows(bench, "middlebox"), "routers.r*.middlebox.strip")
     used = {stripped: row.mptcp for (stripped,), row in rows.items()}
     assert used == {
         "[]": "2 subflows",
@@ -159,7 +159,7 @@ def test_python_of_the_guide(bench: Bench) -> None:
     guide = (ROOT / "docs" / "getting-started.md").read_text()
     (script,) = re.findall(r"^```python\n(.*?)^```$", guide, re.MULTILINE | re.DOTALL)
     file = EXAMPLES / "two-paths.toml"
-    with bench.reusing(load(file).runs, bench.folder / "results" / "two-paths"):
+    with bench.reuse(load(file).runs, bench.folder / "results" / "two-paths"):
         assert mptcplab("run", file, "--jobs", "1", cwd=bench.folder).returncode == 0
     done = subprocess.run([sys.executable, "-c", script], cwd=bench.folder, check=True, capture_output=True, timeout=60)
     said = done.stdout.decode()

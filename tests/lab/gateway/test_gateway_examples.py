@@ -116,7 +116,7 @@ def test_hystart_is_what_slows_cubic_down_in_a_tunnel(
 def _mbps(bench: Bench, plan: Plan, megabytes: int) -> tuple[float, int]:
     """Return the goodput of the download in a plan, and how many slow starts of the web server HyStart ended."""
     output = bench.live(plan)
-    (client,) = (one for one in output.outcome.programs if one["name"] == "fetch.client")
+    (client,) = (program for program in output.outcome.programs if program["name"] == "fetch.client")
     counted = output.counter("web", "nstat.json")["kernel"]
     ended = sum(counted.get(f"TcpExtTCPHystart{kind}Detect", 0) for kind in ("Train", "Delay"))
     return 8e9 * megabytes / (client["end_ns"] - client["start_ns"]), ended

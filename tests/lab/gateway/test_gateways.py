@@ -84,7 +84,7 @@ def _assert_mptcp_only_between(recording: Recording, *outside: str, connections:
     assert {node: _all_counts(recording, node) for node in outside} == dict.fromkeys(outside, 0)
 
 
-def _only(recording: Recording) -> WorkloadMeasurement:
+def _only_workload(recording: Recording) -> WorkloadMeasurement:
     (measured,) = measure(recording)
     return measured
 
@@ -93,7 +93,7 @@ def _only(recording: Recording) -> WorkloadMeasurement:
 def test_a_download_takes_both_paths_and_neither_host_knows(bench: Bench, program: str) -> None:
     """Of the proxies at least 85 % of what both links carry: slow start takes a tenth of 3 MB."""
     recording = _record(bench, "workloads.fetch.size=3 MB", program=program)
-    measured = _only(recording)
+    measured = _only_workload(recording)
     mbps = measured.goodput_bps / 1e6
     print(f"{program}: {mbps:.2f} of {_SUM:.2f} Mbit/s, {measured.sockets.shares}")
     note(f"gateway {program} Mbit/s", mbps)
@@ -122,9 +122,9 @@ def test_a_built_proxy_runs_at_any_address(binary: str) -> None:
 
 def test_over_tcp_the_same_programs_have_one_path(bench: Bench) -> None:
     recording = _record(bench, "gateways.bond.protocol=tcp")
-    measured = _only(recording)
+    measured = _only_workload(recording)
     print(f"TCP: {measured.goodput_bps / 1e6:.2f} of {_DSL:.2f} Mbit/s")
-    assert [one.text for one in measured.gateways] == ["bond: TCP | TCP, cubic | TCP"]
+    assert [gateway.text for gateway in measured.gateways] == ["bond: TCP | TCP, cubic | TCP"]
     assert measured.sockets.shares == {"dsl": 1.0}
     assert measured.goodput_bps / 1e6 < _DSL
     assert measured.warnings == ()
@@ -143,11 +143,11 @@ def test_over_tcp_the_same_programs_have_one_path(bench: Bench) -> None:
 )
 def test_firewalls_families_and_ftp(bench: Bench, program: str, kind: str, family: str, firewall: str) -> None:
     """FTP has a control connection, which passes the gateway as well."""
-    own = (f"gateways.bond.firewall={firewall}",) if firewall else ()
-    recording = _record(bench, f"workloads.fetch.kind={kind}", f"family={family}", *own, program=program)
-    measured = _only(recording)
+    changes = (f"gateways.bond.firewall={firewall}",) if firewall else ()
+    recording = _record(bench, f"workloads.fetch.kind={kind}", f"family={family}", *changes, program=program)
+    measured = _only_workload(recording)
     print(measured.goodput_bps / 1e6, measured.warnings)
-    assert [one.text for one in measured.gateways] == [TEXT]
+    assert [gateway.text for gateway in measured.gateways] == [TEXT]
     assert measured.warnings == ()
     _assert_mptcp_only_between(recording, "laptop", "web")
 
@@ -176,7 +176,7 @@ def test_when_a_release_closes_finished_connections(bench: Bench, version: str, 
     ftp = FETCH.replace("http", "ftp")
     recording = _record(bench, f"gateways.bond.version={version}", program="go-shadowsocks2", text=ftp)
     (measured,) = measure(recording)
-    assert [one.text for one in measured.gateways] == [TEXT]
+    assert [gateway.text for gateway in measured.gateways] == [TEXT]
     # 1 MB over 28.7 Mbit/s of payload takes 0.3 s at least; slow start and FTP's commands take a second at most.
     assert wait + 0.3 < measured.duration_s < wait + 1.3, measured.duration_s
 
@@ -188,11 +188,11 @@ def test_two_workloads_speak_socks_at_once(bench: Bench, program: str, family: s
     recording = _record(bench, *settings, program=program, text=LOCAL)
     fetch, more = measure(recording)
     print(fetch.goodput_bps / 1e6, more.goodput_bps / 1e6)
-    for one, megabytes in ((fetch, 1), (more, 2)):
-        assert [use.text for use in one.gateways] == [TEXT]
-        assert one.warnings == ()
-        assert one.goodput_bps * one.duration_s == pytest.approx(8e6 * megabytes)
-        assert one.sockets.use.connections == 1
+    for workload, megabytes in ((fetch, 1), (more, 2)):
+        assert [use.text for use in workload.gateways] == [TEXT]
+        assert workload.warnings == ()
+        assert workload.goodput_bps * workload.duration_s == pytest.approx(8e6 * megabytes)
+        assert workload.sockets.use.connections == 1
     assert _count(recording, "vps", "MPCapableACKRX") == 2
     assert _all_counts(recording, "web") == 0
 
@@ -203,9 +203,9 @@ def test_the_entry_is_the_client_itself(bench: Bench) -> None:
     text = "\n".join(line for line in text.splitlines() if not line.startswith("lan ="))
     upload = '[workloads.send]\nkind = "flow"\nfrom = "home"\nto = "web"\nsize = "2 MB"\n'
     (recording,) = bench.record(f"{text}\n{GATEWAY}{upload}")
-    measured = _only(recording)
+    measured = _only_workload(recording)
     print(measured.goodput_bps / 1e6, measured.sockets.shares)
-    assert [one.text for one in measured.gateways] == [TEXT]
+    assert [gateway.text for gateway in measured.gateways] == [TEXT]
     assert measured.warnings == ()
     assert measured.sockets.shares["lte"] > 0.15
     _assert_mptcp_only_between(recording, "web")
@@ -218,7 +218,7 @@ def test_the_entry_is_the_client_itself(bench: Bench) -> None:
 def test_programs_differ_in_what_they_ask_servers_for(bench: Bench, program: str, server_side: str) -> None:
     """A server that speaks MPTCP: mptcpize and the option of shadowsocks-rust cover the exit's other side as well."""
     recording = _record(bench, "hosts.web.transport.protocol=mptcp", "workloads.fetch.size=300 kB", program=program)
-    measured = _only(recording)
+    measured = _only_workload(recording)
     (use,) = measured.gateways
     print(use.text, measured.warnings)
     assert (use.client_side, use.inner, use.server_side) == ("TCP", "MPTCP", server_side)
@@ -230,8 +230,8 @@ def test_programs_differ_in_what_they_ask_servers_for(bench: Bench, program: str
 def test_a_client_that_speaks_mptcp_is_answered_by_tcp(bench: Bench) -> None:
     """The listener of go-shadowsocks2 is plain TCP, so that it learns the destination; the user is told."""
     recording = _record(bench, "hosts.laptop.transport.protocol=mptcp", program="go-shadowsocks2")
-    measured = _only(recording)
-    assert [one.text for one in measured.gateways] == [TEXT]
+    measured = _only_workload(recording)
+    assert [gateway.text for gateway in measured.gateways] == [TEXT]
     assert measured.sockets.use.text == "fell back"
     assert measured.warnings == ("1 of 1 connections fell back to TCP",)
     assert _count(recording, "laptop", "MPCapableFallbackSYNACK") == 1
@@ -298,7 +298,7 @@ def test_mptcp_passes_to_a_server_that_speaks_it(bench: Bench, firewall: str, fa
     (use,) = plain.gateways
     assert (use.inner, use.server_side) == ("MPTCP", "TCP")
     assert plain.sockets.use.text == "fell back", "the proxy's listener speaks plain TCP"
-    reasons = {finding.reason for one in (new, plain) for finding in one.reasons}
+    reasons = {finding.reason for row in (new, plain) for finding in row.reasons}
     assert "synack-option-stripped" not in reasons, "the proxy answers, and removes nothing on the way"
     assert _all_counts(recording, "old") == 0
 
@@ -307,7 +307,7 @@ def test_without_pass_through_the_same_connection_goes_through_the_proxy(bench: 
     needs("go-shadowsocks2")
     (recording,) = bench.record(PHONE, "gateways.bond.pass_through=false")
     new, plain = measure(recording)
-    assert [(use.inner, use.server_side) for one in (new, plain) for use in one.gateways] == [("MPTCP", "TCP")] * 2
+    assert [(use.inner, use.server_side) for row in (new, plain) for use in row.gateways] == [("MPTCP", "TCP")] * 2
     assert _count(recording, "web", "MPCapableACKRX") == 0
 
 
@@ -334,7 +334,7 @@ def test_a_tunnel_leads_one_port_to_one_server(bench: Bench, program: str, kind:
     """No firewall and no SOCKS: the client connects to the entry, and the server to nobody but the exit."""
     settings = ("gateways.bond.mode=tunnel", f"family={family}")
     recording = _record(bench, *settings, program=program, text=TUNNEL.format(kind))
-    measured = _only(recording)
+    measured = _only_workload(recording)
     print(measured.goodput_bps / 1e6, [use.text for use in measured.gateways], measured.warnings)
     assert [use.text for use in measured.gateways] == [TEXT]
     assert measured.warnings == ()
@@ -387,7 +387,7 @@ def _ended_s(recording: Recording, workload: str) -> float:
 def test_each_side_is_killed_and_started_again(bench: Bench, program: str) -> None:
     """New connections work soon, every file arrives whole, and the report names the events and has the gap."""
     recording = _record(bench, KILLS, "phases=fixed", program=program, text=OUTAGES)
-    measured = {one.workload: one for one in measure(recording)}
+    measured = {measurement.workload: measurement for measurement in measure(recording)}
     for workload, killed in _KILLED_S.items():
         late = _ended_s(recording, workload) - killed
         broken = measured[workload].metrics["broken_downloads"]
@@ -398,7 +398,7 @@ def test_each_side_is_killed_and_started_again(bench: Bench, program: str) -> No
     print(f"{program}: {fetch.metrics['broken_downloads']:g} of 12 broke, longest gap {fetch.metrics['gap_s']:.2f} s")
     assert fetch.goodput_bps * fetch.duration_s == pytest.approx(8 * 12 * 300e3), "all files, each once and whole"
     assert fetch.metrics["gap_s"] > 0.1
-    assert [one["text"] for one in marks(recording)] == [
+    assert [mark["text"] for mark in marks(recording)] == [
         "gateway bond: exit killed",
         "gateway bond: exit started again",
         "gateway bond: entry restarted",
@@ -460,11 +460,11 @@ def test_an_end_that_nobody_planned_fails_the_run(bench: Bench) -> None:
     experiment = bench.experiment(NETWORK + GATEWAY + FETCH, 'gateways.bond.outages=[{side="entry",at="9 s"}]')
     plan = compile_plan(experiment.points[0].scenario, seed=1)
     broken = [
-        replace(one, argv=(*one.argv[:2], one.argv[2].replace("ss-redir -c", "ss-redir --nonsense -c")))
-        for one in plan.programs
-        if one.name == "gateway.entry-bond"
+        replace(program, argv=(*program.argv[:2], program.argv[2].replace("ss-redir -c", "ss-redir --nonsense -c")))
+        for program in plan.programs
+        if program.name == "gateway.entry-bond"
     ]
-    others = [one for one in plan.programs if one.name != "gateway.entry-bond"]
+    others = [program for program in plan.programs if program.name != "gateway.entry-bond"]
     error = bench.fail(replace(plan, programs=(*broken, *others)))
     print(error.message)
     assert "gateway.entry-bond" in error.message

@@ -76,8 +76,8 @@ def _state(bench: Bench, plan: Plan, version: str, *, by_programs: bool) -> dict
         Counter(node, name, ("env", *line.split()), (line.split()[0],)) for node, name, line in _questions(plan)
     ]
     output = bench.live(replace(plan, setup=setup, counters=tuple(counters)), version=version)
-    found = {(counter.node, counter.name): output.counter(counter.node, counter.name) for counter in counters}
-    return {place: _without_chance(*place, found) for place in found}
+    state = {(counter.node, counter.name): output.counter(counter.node, counter.name) for counter in counters}
+    return {place: _without_chance(*place, state) for place in state}
 
 
 def _questions(plan: Plan) -> Iterator[tuple[str, str, str]]:
@@ -91,13 +91,13 @@ def _questions(plan: Plan) -> Iterator[tuple[str, str, str]]:
             yield command.node, f"filter-{command.argv[4]}", f"tc -d -j filter show dev {command.argv[4]} ingress"
 
 
-def _without_chance(node: str, name: str, found: Mapping[tuple[str, str], str]) -> str:
+def _without_chance(node: str, name: str, state: Mapping[tuple[str, str], str]) -> str:
     """Return what was found without random addresses, which depend on the programs that were started before."""
-    text = found[node, name]
-    for other, kind in found:
+    text = state[node, name]
+    for other, kind in state:
         if kind != "link":
             continue
-        for link in json.loads(found[other, kind]):
+        for link in json.loads(state[other, kind]):
             if link["link_type"] == "ether":
                 text = text.replace(link["address"], f"{other}.{link['ifname']}")
                 text = text.replace(_link_local(link["address"]), f"fe80::{other}.{link['ifname']}")
@@ -117,12 +117,12 @@ def _link_local(address: str) -> str:
 def test_the_network_is_the_same_as_by_the_programs(bench: Bench, name: str, version: str) -> None:
     """Older kernels lack an offload, and refuse the request that names it."""
     plan = _plan(name)
-    own, theirs = (_state(bench, plan, version, by_programs=by_programs) for by_programs in (False, True))
-    print(f"{len(plan.setup)} commands, {len(own)} outputs")
-    assert len(own) >= len(STATE) * len(plan.nodes)
-    assert all(own[node, "link"].count("ifname") > 3 for node in plan.nodes), "a node has no interfaces"
+    ours, theirs = (_state(bench, plan, version, by_programs=by_programs) for by_programs in (False, True))
+    print(f"{len(plan.setup)} commands, {len(ours)} outputs")
+    assert len(ours) >= len(STATE) * len(plan.nodes)
+    assert all(ours[node, "link"].count("ifname") > 3 for node in plan.nodes), "a node has no interfaces"
     for place, text in theirs.items():
-        assert own[place] == text, place
+        assert ours[place] == text, place
 
 
 @pytest.mark.parametrize("name", ["two-paths", "ipv6", "unequal-paths", "free-topology", "train"])
@@ -161,23 +161,23 @@ def test_counters_are_the_same_as_by_the_programs(bench: Bench, name: str, overr
     packets = 0
     for counter in counters:
         folder = output.folder / "counters" / counter.node
-        own, theirs = ((folder / f"{prefix}{counter.name}").read_text() for prefix in ("", "by-"))
+        ours, theirs = ((folder / f"{prefix}{counter.name}").read_text() for prefix in ("", "by-"))
         if is_same_version or not counter.name.endswith(".json"):
-            assert own == theirs, counter
+            assert ours == theirs, counter
         elif counter.name != "mptcp-limits.json":  # text or JSON
-            assert _is_part(json.loads(own), json.loads(theirs)), f"{counter}\n{own}\n{theirs}"
+            assert _is_part(json.loads(ours), json.loads(theirs)), f"{counter}\n{ours}\n{theirs}"
         if counter.name == "tc.json":
-            packets += sum(row["packets"] for row in json.loads(own))
+            packets += sum(row["packets"] for row in json.loads(ours))
     assert packets > 100, "there was no traffic"
 
 
-def _is_part(own: Any, theirs: Any) -> bool:
-    """Return whether ``theirs`` has all that ``own`` has, and perhaps more members of objects."""
-    if isinstance(own, dict):
-        return isinstance(theirs, dict) and all(key in theirs and _is_part(own[key], theirs[key]) for key in own)
-    if isinstance(own, list):
-        return len(own) == len(theirs) and all(map(_is_part, own, theirs))
-    return bool(own == theirs)
+def _is_part(ours: Any, theirs: Any) -> bool:
+    """Return whether ``theirs`` has all that ``ours`` has, and perhaps more members of objects."""
+    if isinstance(ours, dict):
+        return isinstance(theirs, dict) and all(key in theirs and _is_part(ours[key], theirs[key]) for key in ours)
+    if isinstance(ours, list):
+        return len(ours) == len(theirs) and all(map(_is_part, ours, theirs))
+    return bool(ours == theirs)
 
 
 def _disciplines() -> Iterator[str]:
@@ -204,9 +204,9 @@ def test_numbers_are_rounded_as_the_programs_do(bench: Bench) -> None:
     questions = [Counter(node, "tc.json", ("tc", "-s", "-j", "qdisc", "show")) for node in nodes]
     by_programs = [replace(_by_programs(question), name="by-tc.json") for question in questions]
     plan = Plan(nodes, tuple(setup), (client("nothing", "true", node="n0"),), (*questions, *by_programs), (), 10**9)
-    own = bench.live(plan)
+    live = bench.live(plan)
     theirs = bench.live(replace(plan, setup=tuple(map(_by_programs, plan.setup))))
     for node, words in zip(nodes, kinds, strict=True):
-        print(words, own.counter(node, "by-tc.json")[0]["options"])
-        assert own.counter(node, "by-tc.json") == theirs.counter(node, "by-tc.json"), words
-        assert own.counter(node, "tc.json") == own.counter(node, "by-tc.json"), words
+        print(words, live.counter(node, "by-tc.json")[0]["options"])
+        assert live.counter(node, "by-tc.json") == theirs.counter(node, "by-tc.json"), words
+        assert live.counter(node, "tc.json") == live.counter(node, "by-tc.json"), words

@@ -13,7 +13,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tests.lab import kept
+from tests.lab import shared_recordings
 
 from mptcplab.cache import cache_root
 from mptcplab.kernel.data import TESTED_VERSIONS, WITHOUT_SCHEDULERS, load_inputs
@@ -25,7 +25,7 @@ HUNK = re.compile(r"^@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@.*\n", re.MULTILINE)
 
 def _files(patch: str) -> list[tuple[str, list[tuple[str, str]]]]:
     """Return each changed file's name with its hunks: what is there, and what comes in its place."""
-    found = []
+    files = []
     for part in re.split(r"^--- ", patch, flags=re.MULTILINE)[1:]:
         if not (name := re.match(r"(\S+)\s*\n\+\+\+ b/(\S+)", part)) or name[1] == "/dev/null":
             continue
@@ -43,8 +43,8 @@ def _files(patch: str) -> list[tuple[str, list[tuple[str, str]]]]:
                 if line[0] in " +\n":
                     after, new = after + (line[1:] or "\n"), new - 1
             hunks.append((before, after))
-        found.append((name[2], hunks))
-    return found
+        files.append((name[2], hunks))
+    return files
 
 
 def _new_files(patch: str) -> dict[str, str]:
@@ -59,7 +59,7 @@ def _new_files(patch: str) -> dict[str, str]:
 
 @pytest.mark.parametrize("version", TESTED_VERSIONS)
 def test_every_hunk_has_one_place(version: str, tmp_path: Path) -> None:
-    texts = {one.name: one.content.decode() for one in load_inputs(version).patches}
+    texts = {patch.name: patch.content.decode() for patch in load_inputs(version).patches}
     patches = {name: _files(text) for name, text in texts.items()}
     sources = {name: content for text in texts.values() for name, content in _new_files(text).items()}
     names = sorted({name for files in patches.values() for name, _ in files} - set(sources))
@@ -83,10 +83,10 @@ def _sources(version: str, names: list[str], folder: Path) -> dict[str, str]:
     with (folder / "log").open("w") as log:
         source = debian_source(version, cache_root(), progress=SilentProgress(), log=log)
     digest = hashlib.sha256(repr(names).encode()).hexdigest()[:12]
-    place = kept.folder("sources") / f"{source.path.name}-{digest}"
-    if not kept.keeps() or not kept.lend(place, folder):
+    place = shared_recordings.folder("sources") / f"{source.path.name}-{digest}"
+    if not shared_recordings.keeps() or not shared_recordings.lend(place, folder):
         wanted = [f"*/{name}" for name in names]
         command = ["tar", "-xf", str(source.path), "-C", str(folder), "--strip-components=1", "--wildcards", *wanted]
         subprocess.run(command, check=True, timeout=300)
-        kept.keep(folder, place)
+        shared_recordings.keep(folder, place)
     return {name: (folder / name).read_text() for name in names}

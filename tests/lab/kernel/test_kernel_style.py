@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tests.lab import kept
+from tests.lab import shared_recordings
 
 from mptcplab.cache import cache_root
 from mptcplab.kernel.debian import debian_source
@@ -48,12 +48,12 @@ def checkpatch(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("source")
     with (folder / "log").open("w") as log:
         source = debian_source("7.2", cache_root(), progress=SilentProgress(), log=log)
-    place = kept.folder("checkpatch") / source.path.name
-    if not kept.keeps() or not kept.lend(place, folder):
+    place = shared_recordings.folder("checkpatch") / source.path.name
+    if not shared_recordings.keeps() or not shared_recordings.lend(place, folder):
         wanted = [f"*/scripts/{name}" for name in SCRIPTS]
         command = ["tar", "-xf", str(source.path), "-C", str(folder), "--strip-components=1", "--wildcards", *wanted]
         subprocess.run(command, check=True, timeout=300)
-        kept.keep(folder, place)
+        shared_recordings.keep(folder, place)
     return folder / "scripts" / SCRIPTS[0]
 
 
@@ -71,9 +71,9 @@ def _find(checkpatch: Path, options: tuple[str, ...], files: list[Path]) -> str:
 def _mark(checkpatch: Path, options: tuple[str, ...], file: Path) -> Path:
     """Where an earlier session noted that nothing was found in a file with this name and content."""
     digest = hashlib.sha256(repr((options, str(file.relative_to(ROOT)))).encode())
-    for one in (*sorted(checkpatch.parent.iterdir()), file):
-        digest.update(hashlib.sha256(one.read_bytes()).digest())
-    return kept.folder("checkpatch") / "clean" / digest.hexdigest()
+    for source in (*sorted(checkpatch.parent.iterdir()), file):
+        digest.update(hashlib.sha256(source.read_bytes()).digest())
+    return shared_recordings.folder("checkpatch") / "clean" / digest.hexdigest()
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_nothing_is_found(checkpatch: Path, options: tuple[str, ...], globs: tup
     print(len(files), "files")
     assert len(files) > len(globs)
     marks = {file: _mark(checkpatch, options, file) for file in files}
-    unknown = [file for file in files if not kept.keeps() or not marks[file].exists()]
+    unknown = [file for file in files if not shared_recordings.keeps() or not marks[file].exists()]
     print(len(unknown), "of them new or changed")
     assert not unknown or _find(checkpatch, options, unknown) == ""
     for mark in marks.values():
@@ -109,5 +109,5 @@ def test_nothing_is_found(checkpatch: Path, options: tuple[str, ...], globs: tup
 def test_it_would_find_something(checkpatch: Path, tmp_path: Path) -> None:
     file = tmp_path / "wrong.c"
     file.write_text("// SPDX-License-Identifier: GPL-2.0-only\nint f(void)\n{\n\tif(1) return 2;\n}\n")
-    found = _find(checkpatch, ("--strict", "--file"), [file])
-    assert "wrong.c:4: ERROR: space required before the open parenthesis" in found, found
+    complaints = _find(checkpatch, ("--strict", "--file"), [file])
+    assert "wrong.c:4: ERROR: space required before the open parenthesis" in complaints, complaints

@@ -81,12 +81,12 @@ _read = cache(machine.read)
 
 def test_timers_tick_as_the_kernel_says(engines: dict[str, VirtualEngine]) -> None:
     """Counted inside: jiffies in ten seconds. The table in docs/machine.md is made of the same reading."""
-    found = {version: _read(version) for version in engines}
-    ticks = {version: one["HZ"] for version, one in found.items()}
+    values = {version: _read(version) for version in engines}
+    ticks = {version: value["HZ"] for version, value in values.items()}
     print(ticks)
     assert ticks == {version: str(engine.kernel.hz) for version, engine in engines.items()}
     assert set(ticks.values()) == {"1000"}
-    described = {version: found[version] for version in machine.KERNELS}
+    described = {version: values[version] for version in machine.KERNELS}
     rows = {name: (ours, theirs, same) for name, ours, theirs, same, _ in machine.rows(described)}
     for name, row in rows.items():
         print(name, *row, sep=" | ")
@@ -108,6 +108,6 @@ def test_timers_tick_as_the_kernel_says(engines: dict[str, VirtualEngine]) -> No
 
 def test_every_setting_of_the_table_exists_in_some_kernel() -> None:
     """A name that no kernel knows would silently be no row."""
-    found = {version: _read(version) for version in machine.KERNELS}
-    made = {name for name, *_ in machine.rows(found)}
+    values = {version: _read(version) for version in machine.KERNELS}
+    made = {name for name, *_ in machine.rows(values)}
     assert {setting.name for setting in machine.SETTINGS} - made == set()

@@ -27,9 +27,9 @@ def test_recordings_are_the_same_in_both_modes(file: str, tmp_path: Path) -> Non
     if not has_inproc(find_kernel(KERNEL)):
         pytest.skip(f"kernel {KERNEL} cannot run user code in its own process")
     options = ("--set", f"kernel={KERNEL}", "--set", "record.captures=[{node='client'}]", "--repeats", "1")
-    found = measure(Comparison(file, ("run", str(EXAMPLES / file), *options), ("--out",)), tmp_path)
-    print(found)
+    difference = measure(Comparison(file, ("run", str(EXAMPLES / file), *options), ("--out",)), tmp_path)
+    print(difference)
     captures = [path for path in (tmp_path / "on").rglob("*.pcap") if path.stat().st_size > 1000]
     assert captures, "nothing was captured"
-    assert found.compared > len(captures)
-    assert not found.files, ", ".join(found.files)
+    assert difference.compared > len(captures)
+    assert not difference.files, ", ".join(difference.files)

@@ -82,25 +82,25 @@ def max_questions(wait_ns: int) -> float:
 def _ask(bench: Bench, program: str, *arguments: object, version: str = "7.2") -> dict[str, Any]:
     plan = bare_plan(client("ask", "python3", "-IS", "-c", program, *map(str, arguments)))
     lived = bench.live(plan, version=version)
-    found: dict[str, Any] = json.loads(lived.text("ask"))
-    found["steps"] = json.loads((lived.folder / "machine.json").read_text())["polls_advanced"]
-    print(found)
-    return found
+    answers: dict[str, Any] = json.loads(lived.text("ask"))
+    answers["steps"] = json.loads((lived.folder / "machine.json").read_text())["polls_advanced"]
+    print(answers)
+    return answers
 
 
 @pytest.mark.parametrize("version", TESTED_VERSIONS)
 @pytest.mark.parametrize("kind", ["select", "poll", "epoll", "read", "wait", "yield", "in turn"])
 def test_a_program_asks_until_something_happens(bench: Bench, version: str, kind: str) -> None:
     """Programs that never read the clock would poll for ever otherwise, the others some 400,000 times in 200 ms."""
-    found = _ask(bench, QUESTIONS, kind, WAIT_NS, version=version)
+    answers = _ask(bench, QUESTIONS, kind, WAIT_NS, version=version)
     calls = 3 if kind == "in turn" else 1
-    assert 0 < found["steps"] <= calls * found["asked"]
+    assert 0 < answers["steps"] <= calls * answers["asked"]
     # With Linux 6.1, half of the steps are followed by one of the least length. Why was not looked into.
     most = max_questions(WAIT_NS) * (1.5 if version == "6.1" else 1)
-    assert found["asked"] <= most, f"{most:.0f} questions are enough"
+    assert answers["asked"] <= most, f"{most:.0f} questions are enough"
     # The child's instant is an event, beyond which no step goes. Then it runs, and the next question has the answer.
-    assert 0 <= found["late"] <= calls * CALL_NS, f"noticed after {found['late']} ns"
-    assert found["waited"] >= WAIT_NS
+    assert 0 <= answers["late"] <= calls * CALL_NS, f"noticed after {answers['late']} ns"
+    assert answers["waited"] >= WAIT_NS
 
 
 #: Waits for an instant, and asks for something else meanwhile.
@@ -116,10 +116,10 @@ print(json.dumps({"waited": time.monotonic_ns() - start}))
 
 @pytest.mark.parametrize("wait_ns", [10**6, 10**7, 10**8], ids=["1 ms", "10 ms", "100 ms"])
 def test_a_program_that_waits_for_an_instant_misses_it_by_a_step(bench: Bench, wait_ns: int) -> None:
-    found = _ask(bench, INSTANT, wait_ns)
-    error = found["waited"] - wait_ns
+    answers = _ask(bench, INSTANT, wait_ns)
+    error = answers["waited"] - wait_ns
     note(f"error of a busy wait of {wait_ns / 1e6:g} ms us", error / 1000)
-    assert found["steps"] > 0
+    assert answers["steps"] > 0
     assert 0 <= error <= min(max(wait_ns / SHARE, MIN_NS), MAX_NS) + CALL_NS
 
 
@@ -145,8 +145,8 @@ print(json.dumps({"passed": time.monotonic_ns() - start}))
 
 def test_time_stands_still_while_a_program_works(bench: Bench) -> None:
     """50,000 calls, each with the result of the last one like it: only the second reading of the clock takes time."""
-    found = _ask(bench, USEFUL)
-    assert (found["passed"], found["steps"]) == (MIN_NS, 0)
+    answers = _ask(bench, USEFUL)
+    assert (answers["passed"], answers["steps"]) == (MIN_NS, 0)
 
 
 #: Two programs poll, each for the words of a third one, which come every 10 ms for one of them.
@@ -180,10 +180,10 @@ print(json.dumps({"late": [one["late"] for one in found], "asked": [one["asked"]
 @pytest.mark.parametrize("version", TESTED_VERSIONS)
 def test_several_that_poll_wait_for_each_other(bench: Bench, version: str) -> None:
     """All have asked before a step is taken, so each notices its word at once, and who sleeps wakes in time."""
-    found = _ask(bench, THREE, version=version)
+    answers = _ask(bench, THREE, version=version)
     # Every 20 ms a word comes, and they begin again.
-    assert max(found["asked"]) <= 11 * max_questions(2 * 10**7)
-    late, overslept = [max(one) for one in found["late"]], max(found["overslept"])
+    assert max(answers["asked"]) <= 11 * max_questions(2 * 10**7)
+    late, overslept = [max(delays) for delays in answers["late"]], max(answers["overslept"])
     assert max(late) <= 2 * CALL_NS, f"noticed after {late} ns"
     # The timer's own slack, and the call in which a program that polls gives way.
     assert overslept <= 50_000 + 2 * CALL_NS, f"overslept by {overslept} ns"
@@ -232,11 +232,11 @@ def test_an_event_is_in_time_between_two_questions(bench: Bench, programs: int, 
     With a step for each question it was up to 33 us late for three programs, and 87 us for three questions.
     """
     readings = 10
-    found = _ask(bench, TIMERS, readings, programs, others)
-    late = [max(one) for one in found["late"]]
+    answers = _ask(bench, TIMERS, readings, programs, others)
+    late = [max(delays) for delays in answers["late"]]
     # What is done between two questions for the same timer.
     assert max(late) <= programs * (1 + others) * (readings * MIN_NS + CALL_NS), f"noticed after {late} ns"
-    assert found["steps"] > 1_000
+    assert answers["steps"] > 1_000
 
 
 OFF = """

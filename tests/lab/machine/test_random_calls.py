@@ -41,7 +41,7 @@ def test_the_modes_have_the_same_results(seed: int, programs: tuple[Path, ...]) 
 
 def test_other_seeds_have_other_results(programs: tuple[Path, ...]) -> None:
     """Otherwise the digests would say nothing."""
-    one, other, again = (run_calls(programs[0], KERNEL, "off", seed, 1000) for seed in (1, 2, 1))
-    assert one.status == other.status == 0, one.error + other.error
-    assert one.output != other.output
-    assert one == again
+    first, other, again = (run_calls(programs[0], KERNEL, "off", seed, 1000) for seed in (1, 2, 1))
+    assert first.status == other.status == 0, first.error + other.error
+    assert first.output != other.output
+    assert first == again

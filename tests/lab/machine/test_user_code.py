@@ -87,7 +87,7 @@ def _run(line: str, mode: str, *options: str | Path, status: int = 0) -> str:
     return done.stdout
 
 
-def _same(line: str, *options: str | Path) -> str:
+def _compare_modes(line: str, *options: str | Path) -> str:
     """Return what a line of shell prints in each mode, which must be the same."""
     first, *others = (_run(line, mode, *options) for mode in modes())
     for other in others:
@@ -102,7 +102,7 @@ def _check(folder: Path, case: Case) -> None:
     for form in case.forms:
         words = " ".join((str(_compile_program(folder, case.name, form)), *case.arguments))
         lines.append(f"echo '== {form}'; {words} 2>&1; echo status $?")
-    text = _same("; ".join(lines), "--expose", folder)
+    text = _compare_modes("; ".join(lines), "--expose", folder)
     print(text)
     wrong = [line for line in text.splitlines() if line.startswith(("FAILED", "STOPPED"))]
     assert not wrong, "\n".join(wrong)

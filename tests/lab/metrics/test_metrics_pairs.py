@@ -78,13 +78,13 @@ def whole(engines: dict[str, VirtualEngine], tmp_path_factory: pytest.TempPathFa
     bench = Bench(engines, tmp_path_factory.mktemp("pairs"))
     text = "\n".join((NETWORK, *workloads))
     scenario = bench.experiment(text).points[0].scenario
-    found = {name: {port, *scenario.workloads[name].data_ports(port)} for name, port in scenario.server_ports.items()}
+    ports = {name: {port, *scenario.workloads[name].data_ports(port)} for name, port in scenario.server_ports.items()}
     (recording,) = bench.record(text)
-    return Whole(recording, found, _measure(recording))
+    return Whole(recording, ports, _measure(recording))
 
 
 def _measure(recording: Recording) -> dict[str, WorkloadMeasurement]:
-    return {one.workload: one for one in measure(recording)}
+    return {measurement.workload: measurement for measurement in measure(recording)}
 
 
 def _of_only(whole: Whole, workloads: Collection[str], folder: Path) -> Recording:
@@ -112,9 +112,9 @@ def _owner(served: Mapping[str, set[int]], row: dict[str, object]) -> str:
     if row.get("program") is not None:
         return str(row["program"]).rpartition(".")[0]
     mine = {int(str(row[end]).rpartition(":")[2]) for end in ("local", "remote")}
-    found = [name for name, its_ports in served.items() if mine & its_ports]
-    assert len(found) == 1, f"{row['local']} and {row['remote']} belong to {found}"
-    return found[0]
+    owners = [name for name, its_ports in served.items() if mine & its_ports]
+    assert len(owners) == 1, f"{row['local']} and {row['remote']} belong to {owners}"
+    return owners[0]
 
 
 def _measure_one(recording: Recording, name: str, network: NetworkCounters) -> WorkloadMeasurement:
@@ -170,7 +170,7 @@ link = "link1"
 def test_a_request_beside_a_flow_has_the_gap_that_it_had(bench: Bench) -> None:
     """The line is down for 10 s, and TCP's timeout doubles. Only the flow's receiver tells its pauses itself."""
     (recording,) = bench.record(REQUESTS_WAIT, "transport.protocol=tcp")
-    gaps = {name: one.metrics["gap_s"] for name, one in _measure(recording).items()}
+    gaps = {name: measurement.metrics["gap_s"] for name, measurement in _measure(recording).items()}
     print(gaps)
     assert set(gaps) == {"ask", "bulk"}
     assert all(9.9 < gap <= 21 for gap in gaps.values()), gaps
@@ -181,10 +181,10 @@ def test_a_gap_that_does_not_end_is_not_one_of_zero(bench: Bench) -> None:
     text = REQUESTS_WAIT.replace('"requests"', '"voip"\nprotocol = "udp"').replace('"flow"', '"udp"\nrate = "1 Mbit/s"')
     down = text[: text.rindex("[[events]]")]
     (recording,) = bench.record(down.replace("40 s", "20 s"))
-    for one in _measure(recording).values():
-        print(one.workload, one.metrics)
-        assert one.metrics["lost_percent"] == pytest.approx(75, abs=1)
-        assert "gap_s" not in one.metrics
+    for measurement in _measure(recording).values():
+        print(measurement.workload, measurement.metrics)
+        assert measurement.metrics["lost_percent"] == pytest.approx(75, abs=1)
+        assert "gap_s" not in measurement.metrics
     (brief,) = bench.record(text.replace("15 s", "5.5 s").replace("40 s", "20 s"))
-    for one in _measure(brief).values():
-        assert 0.5 <= one.metrics["gap_s"] < 0.53, "the receiver's end, a second after the last data, is no gap"
+    for measurement in _measure(brief).values():
+        assert 0.5 <= measurement.metrics["gap_s"] < 0.53, "the receiver's end, a second after the last data, is no gap"

@@ -107,7 +107,7 @@ def test_sockets_and_links_agree(recording: Recording) -> None:
 
 def test_on_the_terminal_and_in_json(bench: Bench) -> None:
     file = bench.write(SCENARIO.replace('duration = "6 s"', 'duration = "1 s"'))
-    with bench.reusing(load(file).runs, bench.folder / "out"):
+    with bench.reuse(load(file).runs, bench.folder / "out"):
         done = mptcplab("run", file, "--out", bench.folder / "out", "--links")
     assert done.returncode == 0, done.stderr
     assert "r1 → server" in done.stdout

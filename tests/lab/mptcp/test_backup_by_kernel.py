@@ -52,7 +52,7 @@ def _joins(recording: Recording) -> tuple[int, int]:
     return counts[0]["MPTcpExtMPJoinSynTx"], counts[1]["MPTcpExtMPJoinAckRx"]
 
 
-def _sent(recording: Recording, address: str, until_s: float = 1000.0) -> int:
+def _sent_bytes(recording: Recording, address: str, until_s: float = 1000.0) -> int:
     """Payload that both sides sent on subflows of an address of the client. Acknowledged bytes would count SYNs."""
     rows = recording.subflows.filter(pl.any_horizontal(pl.col("local", "remote").str.starts_with(f"{address}:")))
     assert rows.height, "there is no subflow from this address"
@@ -72,7 +72,7 @@ def test_as_many_subflows_as_without_a_backup(
     """In the mesh, the second join is the first link's to the announced address, which `on` has, too."""
     for mode in ("on", "backup"):
         recording = _record(bench, text, f'modes = {{ {link} = "{mode}" }}', reverse=reverse)
-        carried = _sent(recording, address)
+        carried = _sent_bytes(recording, address)
         print(f"{mode}: {_joins(recording)} joins, {carried} B on {link}")
         assert _joins(recording) == (joins, joins)
         assert (carried == 0) == (mode == "backup"), carried
@@ -83,7 +83,7 @@ def test_as_many_subflows_as_without_a_backup(
 def test_the_backup_takes_over(bench: Bench, version: str, reverse: bool) -> None:
     text = DISJOINT + f'kernel = "{version}"\n'
     recording = _record(bench, text, 'modes = { access2 = "backup" }', reverse=reverse, more=REMOVED)
-    before, after = _sent(recording, "10.0.3.1", 2.98), _sent(recording, "10.0.3.1")
+    before, after = _sent_bytes(recording, "10.0.3.1", 2.98), _sent_bytes(recording, "10.0.3.1")
     print(f"backup: {before} B before the first path goes, {after} B in the end")
     assert before == 0, "the backup carried data while the other path was there"
     # Half of what a link of 10 Mbit/s carries in the 3 s that are left.
@@ -94,8 +94,8 @@ def test_the_backup_takes_over(bench: Bench, version: str, reverse: bool) -> Non
 def test_the_first_subflow_may_be_the_backup(bench: Bench) -> None:
     """The address connected to begins its only path. MP_PRIO makes it a backup as soon as there is another."""
     recording = _record(bench, DISJOINT, 'modes = { access1 = "backup" }')
-    early, late = (_sent(recording, "10.0.1.1", until_s) for until_s in (1.0, 1000.0))
-    other = _sent(recording, "10.0.3.1")
+    early, late = (_sent_bytes(recording, "10.0.1.1", until_s) for until_s in (1.0, 1000.0))
+    other = _sent_bytes(recording, "10.0.3.1")
     print(f"first subflow: {early} B in the first second, {late} B in the end; the other {other} B")
     assert early == late, "the backup carried data beside the other subflow"
     # Half of what a link of 10 Mbit/s carries in 6 s.

@@ -74,7 +74,7 @@ def test_not_worse_than_tcp_beside_a_longer_path(bench: Bench) -> None:
     assert 0.82 < ratio["olia"] < 1.25, "OLIA: 1.05 on average of three seeds"
 
 
-def _shared(bench: Bench, control: str, *overrides: str, subflows: int, seeds: int = 1) -> Rows:
+def _run_shared(bench: Bench, control: str, *overrides: str, subflows: int, seeds: int = 1) -> Rows:
     settings = (f"{CONTROL}={control}", f"topology.paths={subflows}", "workloads.tcp.connections=2")
     return _run(bench, "rfc6356-shared-bottleneck", *settings, *overrides, seeds=seeds)
 
@@ -83,7 +83,7 @@ def _shared(bench: Bench, control: str, *overrides: str, subflows: int, seeds: i
 def test_one_subflow_is_reno(bench: Bench, control: str) -> None:
     """On one path every coupled algorithm is Reno: not almost, but in every byte, since the lab repeats itself."""
     short = "workloads.*.duration=15 s"
-    reno, coupled = (_shared(bench, name, short, subflows=1) for name in ("reno", control))
+    reno, coupled = (_run_shared(bench, name, short, subflows=1) for name in ("reno", control))
     assert (reno["mptcp"].congestion, coupled["mptcp"].congestion) == ("reno", control)
     assert reno["mptcp"].mptcp == "1 subflow"
     for workload in ("mptcp", "tcp"):
@@ -138,7 +138,7 @@ def test_no_more_than_tcp_at_a_shared_bottleneck(bench: Bench) -> None:
     """Four subflows against two TCP flows. In the long run: uncoupled 3.9 times a TCP flow, coupled 1.0 to 1.3."""
     ratio = {}
     for control in ("reno", "lia", "olia", "balia"):
-        rows = _shared(bench, control, "workloads.*.duration=60 s", subflows=4)
+        rows = _run_shared(bench, control, "workloads.*.duration=60 s", subflows=4)
         assert len(rows["mptcp"].shares) == 4
         ratio[control] = _goodput(rows, "mptcp") / (_goodput(rows, "tcp") / 2)
     print("MPTCP / a TCP flow:", ratio)
@@ -153,7 +153,7 @@ def test_eight_subflows_are_one_flow_beside_one_of_tcp(bench: Bench) -> None:
     """As many subflows as the kernel allows. By the equations with random losses LIA takes 1.22 times what TCP does."""
     ratio = {}
     for control in ("reno", "lia", "olia", "balia"):
-        rows = _shared(bench, control, "workloads.tcp.connections=1", "workloads.*.duration=60 s", subflows=8)
+        rows = _run_shared(bench, control, "workloads.tcp.connections=1", "workloads.*.duration=60 s", subflows=8)
         assert rows["mptcp"].mptcp == "8 subflows"
         ratio[control] = _goodput(rows, "mptcp") / _goodput(rows, "tcp")
     print("MPTCP / TCP:", ratio)

@@ -25,26 +25,26 @@ LINE_BPS = 10e6 * 1424 / 1514
 def _record(bench: Bench, name: str, *overrides: str, repeats: int) -> dict[tuple[str, ...], list[Recording]]:
     """All runs of an example, by the settings of their point."""
     experiment = load(EXAMPLES / f"{name}.toml", overrides=overrides, repeats=repeats)
-    found: dict[tuple[str, ...], list[Recording]] = {}
+    recordings: dict[tuple[str, ...], list[Recording]] = {}
     for run, recording in zip(experiment.runs, bench.recordings(experiment.runs), strict=True):
-        found.setdefault(tuple(run.point.settings.values()), []).append(recording)
-    return found
+        recordings.setdefault(tuple(run.point.settings.values()), []).append(recording)
+    return recordings
 
 
 def _back_s(recording: Recording) -> float:
     """From the end of the TCP flows, at 40 s, until link2 carries 90 % of what it can; infinity if never in the run."""
-    back = path_rates(recording, "multipath").until("access2>exit", 40, 0.9 * LINE_BPS)
+    back = path_rates(recording, "multipath").time_until("access2>exit", 40, 0.9 * LINE_BPS)
     return math.inf if back is None else back
 
 
 def test_responsiveness(bench: Bench) -> None:
     """OLIA stays away longest; BALIA and LIA come back alike; nobody is as fast as an uncoupled subflow."""
     shorter = ("workloads.tcp.start=15 s", "workloads.tcp.duration=25 s", "workloads.multipath.duration=85 s")
-    found = _record(bench, "balia-responsiveness", *shorter, repeats=2)
-    back = {control: mean(map(_back_s, runs)) for (control,), runs in found.items()}
+    recordings = _record(bench, "balia-responsiveness", *shorter, repeats=2)
+    back = {control: mean(map(_back_s, runs)) for (control,), runs in recordings.items()}
     beside = {
         control: mean(path_rates(run, "multipath").mean("access2>exit", 28, 40) for run in runs) / 1e6
-        for (control,), runs in found.items()
+        for (control,), runs in recordings.items()
     }
     print("back after (s):", back, "beside TCP (Mbit/s):", beside)
     assert back["reno"] < back["balia"], "an uncoupled window grows by one segment per RTT, BALIA's by 0.1 to 0.25"
@@ -59,9 +59,9 @@ def test_responsiveness(bench: Bench) -> None:
 def test_friendliness(bench: Bench) -> None:
     """All three leave more of the more congested line to TCP than uncoupled subflows do; none takes more than TCP."""
     shorter = (f"workloads.{name}.duration=60 s" for name in ("tcp1", "tcp2", "multipath"))
-    found = _record(bench, "balia-friendliness", *shorter, repeats=2)
+    recordings = _record(bench, "balia-friendliness", *shorter, repeats=2)
     on_line2, tcp_on_line2 = {}, {}
-    for (control,), runs in found.items():
+    for (control,), runs in recordings.items():
         on_line2[control] = mean(path_rates(run, "multipath").mean("access2>exit2", 20, 60) for run in runs) / 1e6
         tcp_on_line2[control] = mean(path_rates(run, "tcp2").mean("access4>exit4", 20, 60) for run in runs) / 2e6
     print("MPTCP on link2 (Mbit/s):", on_line2, "each TCP flow there:", tcp_on_line2)
@@ -71,25 +71,25 @@ def test_friendliness(bench: Bench) -> None:
         assert tcp_on_line2[control] > tcp_on_line2["reno"]
 
 
-def _waiting(bench: Bench, control: str, subflows: int) -> dict[str, QueueingSummary]:
+def _measure_queues(bench: Bench, control: str, subflows: int) -> dict[str, QueueingSummary]:
     overrides = (f"transport.congestion_control={control}", f"transport.limits.subflows={subflows}")
-    found = _record(bench, "wvegas-queue", *overrides, "workloads.multipath.duration=20 s", repeats=1)
-    waiting = path_waiting(found[()][0], "multipath", 8, 20)
-    print(control, {path: f"{1e3 * one.delay_s:.2f} ms, {one.packets:.2f} packets" for path, one in waiting.items()})
+    recordings = _record(bench, "wvegas-queue", *overrides, "workloads.multipath.duration=20 s", repeats=1)
+    waiting = path_waiting(recordings[()][0], "multipath", 8, 20)
+    print(control, {path: f"{1e3 * wait.delay_s:.2f} ms, {wait.packets:.2f} packets" for path, wait in waiting.items()})
     return waiting
 
 
 @pytest.mark.parametrize("subflows", [0, 1, 3])
 def test_wvegas_keeps_ten_packets_queued(bench: Bench, subflows: int) -> None:
     """Ten in all; and a smoothed RTT counts up to one packet's time per path, because ACKs are delayed."""
-    waiting = _waiting(bench, "wvegas", subflows)
+    waiting = _measure_queues(bench, "wvegas", subflows)
     assert len(waiting) == subflows + 1
     assert 9 < sum(path.packets for path in waiting.values()) < 11 + len(waiting)
 
 
 def test_lia_fills_queues(bench: Bench) -> None:
     """Its windows grow until the queue of 100 packets overflows: between that and a half of what is on the way."""
-    waiting = _waiting(bench, "lia", 1)
+    waiting = _measure_queues(bench, "lia", 1)
     assert sum(path.packets for path in waiting.values()) > 40
 
 
@@ -103,8 +103,8 @@ def test_wvegas_makes_congestion_equal(bench: Bench) -> None:
         name: [1e3 * waiting[path].delay_s for path in ("access1>link1", "access2>exit")]
         for name, waiting in (("alone", alone), ("beside", beside))
     }
-    own, tcp = path_rates(run, "multipath"), path_rates(run, "tcp")
-    rates = [own.mean(path, 35, 60) / 1e6 for path in own.by_path] + [tcp.mean("access3>exit2", 35, 60) / 1e6]
+    coupled, tcp = path_rates(run, "multipath"), path_rates(run, "tcp")
+    rates = [coupled.mean(path, 35, 60) / 1e6 for path in coupled.by_path] + [tcp.mean("access3>exit2", 35, 60) / 1e6]
     print("queueing delay (ms):", delays_ms, "rates (Mbit/s):", rates)
     # A packet takes 1.5 and 0.8 ms. Five seeds: 4.7 to 5.7 ms.
     assert delays_ms["alone"] == pytest.approx([6.1] * 2, abs=2)

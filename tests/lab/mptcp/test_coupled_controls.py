@@ -32,11 +32,11 @@ def test_smallest_window_on_a_lossy_path(bench: Bench, control: str, smallest: i
     """
     (recording,) = bench.record(_LOSSY, f"transport.congestion_control={control}")
     rows = recording.subflows.filter((pl.col("node") == "client") & pl.col("local").str.starts_with("10.0.3.1:"))
-    found = rows["snd_ssthresh"].min()
+    min_ssthresh = rows["snd_ssthresh"].min()
     samples: list[tuple[int, int]] = rows.select("time_ns", "bytes_acked").rows()
     acked = [max(count for time_ns, count in samples if time_ns <= at * SECOND_NS) for at in range(5, 31, 5)]
-    print(f"{control}: smallest ssthresh {found!r}, bytes acked at 5, 10, ... s: {acked}")
-    assert found == smallest
+    print(f"{control}: smallest ssthresh {min_ssthresh!r}, bytes acked at 5, 10, ... s: {acked}")
+    assert min_ssthresh == smallest
     assert all(later > earlier for earlier, later in pairwise(acked))
 
 

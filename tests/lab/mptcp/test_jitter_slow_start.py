@@ -34,7 +34,7 @@ def _seconds(bench: Bench, folder: Path, jitter: str, *more: Command) -> tuple[f
     for run in load(file, repeats=SEEDS).runs:
         plan = compile_plan(run.point.scenario, seed=run.seed)
         output = bench.live(replace(plan, setup=(*plan.setup, *more)))
-        (sender,) = (one for one in output.outcome.programs if one["name"] == "file.client")
+        (sender,) = (program for program in output.outcome.programs if program["name"] == "file.client")
         times.append((sender["end_ns"] - sender["start_ns"]) / 1e9)
         counted = output.counter("server", "nstat.json")["kernel"]
         ended += sum(counted.get(f"TcpExtTCPHystart{kind}Detect", 0) for kind in ("Train", "Delay"))

@@ -18,11 +18,11 @@ def _mptcp_mbps(bench: Bench, *more: str, seeds: int = 4) -> tuple[float, ...]:
     """Goodput of the MPTCP user, by seed."""
     (table,) = select("nguyen2014/unequal-rtt")
     experiment = load(table.scenario, overrides=(*CHANGES, *more), seed=1, repeats=seeds)
-    found = next(row for row in result_rows(bench.recordings(experiment.runs)) if row.workload == "mptcp").samples[
+    goodputs = next(row for row in result_rows(bench.recordings(experiment.runs)) if row.workload == "mptcp").samples[
         "goodput_mbps"
     ]
-    print(f"MPTCP beside TCP, {' '.join(more) or 'irregular arrivals'}: {found} Mbit/s")
-    return found
+    print(f"MPTCP beside TCP, {' '.join(more) or 'irregular arrivals'}: {goodputs} Mbit/s")
+    return goodputs
 
 
 def test_arrivals_at_the_bottleneck_are_irregular(bench: Bench) -> None:
@@ -37,5 +37,5 @@ def test_irregular_instants_before_a_full_link_do_not_help(bench: Bench) -> None
     access = [f'links.{name}.forward={{ delay = "60 us", jitter = "60 us" }}' for name in ("access2", "access-client2")]
     first = 'links.access1.forward={ delay = "25 ms", jitter = "60 us" }'
     regular = 'links.bottleneck.forward={ delay = "0 ms" }'
-    found = _mptcp_mbps(bench, "phases=fixed", *access, first, regular, seeds=14)
-    assert min(found) < LOCKED_OUT_MBPS
+    goodputs = _mptcp_mbps(bench, "phases=fixed", *access, first, regular, seeds=14)
+    assert min(goodputs) < LOCKED_OUT_MBPS

@@ -106,7 +106,7 @@ def _gap_s(recording: Recording, program: str, around_s: float) -> float:
     times = [time / 1e9 for time in rows["time_ns"]]
     grows = [instant for instant, new in zip(times, rows["bytes"], strict=True) if new]
     gaps = itertools.pairwise(grows)
-    return float(max(later - one for one, later in gaps if abs(one - around_s) < 1))
+    return float(max(later - instant for instant, later in gaps if abs(instant - around_s) < 1))
 
 
 @pytest.mark.parametrize("direction", ["upload", "download"])

@@ -79,11 +79,11 @@ def _scenario(made: Schedule, *, opportunistic: int = 0, **keys: str) -> str:
 
 def _ends(recording: Recording) -> dict[str, dict[str, object]]:
     """What both programs said last of their connection."""
-    found = {}
+    ends = {}
     for side in ("client", "server"):
         lines = [json.loads(line) for line in recording.output(f"bulk.{side}").splitlines()]
-        found[side] = next(line for line in lines if line["event"] == "end")
-    return found
+        ends[side] = next(line for line in lines if line["event"] == "end")
+    return ends
 
 
 def _transfer(

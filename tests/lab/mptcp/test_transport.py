@@ -44,8 +44,8 @@ def test_sockets_use_what_the_workload_asks_for(bench: Bench, kind: str) -> None
 def test_sockets_use_what_the_host_says(bench: Bench) -> None:
     text = scenario("flow") + '[sweep]\n"transport.congestion_control" = ["olia", "reno"]\n'
     rows = bench.rows(text + '"hosts.client.transport.scheduler" = ["minrtt", "default"]\n')
-    found = [(row.congestion, row.scheduler) for row in rows]
-    assert found == [("olia", "minrtt"), ("olia", "default"), ("reno", "minrtt"), ("reno", "default")]
+    algorithms = [(row.congestion, row.scheduler) for row in rows]
+    assert algorithms == [("olia", "minrtt"), ("olia", "default"), ("reno", "minrtt"), ("reno", "default")]
     assert not [warning for row in rows for warning in row.warnings]
 
 

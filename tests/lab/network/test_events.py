@@ -81,7 +81,7 @@ def _instants(lived: LabOutput) -> list[float]:
     return [float(line.split()[2]) for line in lived.text("probe").splitlines()]
 
 
-def _missing(lived: LabOutput) -> list[int]:
+def _lost_numbers(lived: LabOutput) -> list[int]:
     """Numbers without an answer."""
     return sorted(set(range(1, 401)) - set(_times(lived)))
 
@@ -97,8 +97,10 @@ def test_down_and_up_at_their_instants(bench: Bench, how: str, link: str, family
     down, up = _event("1 s", "down", link, mode=how), _event("2 s", "up", link)
     lived = _probe(bench, down, up, family=family)
     instants, times = _instants(lived), _times(lived)
-    silence, began = max((later - one, one) for one, later in itertools.pairwise(instants))
-    print(f"{family} {link} {how}: silent for {silence:.3f} s from {began:.3f} s, {len(_missing(lived))} probes lost")
+    silence, began = max((later - instant, instant) for instant, later in itertools.pairwise(instants))
+    print(
+        f"{family} {link} {how}: silent for {silence:.3f} s from {began:.3f} s, {len(_lost_numbers(lived))} probes lost"
+    )
     # The last answer comes up to 10 ms before the failure; the first one up to 30 ms after the end, and up to 110 ms
     # later when neighbours have to be found again, one after the other, with what waits for them.
     assert 0.99 <= began <= 1.01, began
@@ -113,7 +115,7 @@ def test_one_direction_fails_alone(bench: Bench) -> None:
     events = _event("1 s", "down", direction="backward") + _event("2 s", "up", direction="backward")
     arrived = Counter("server", "udp.json", ("nstat", "-a", "-s", "-z", "-j", "UdpInDatagrams"))
     lived = _probe(bench, events, counters=(arrived,))
-    missing, got = _missing(lived), lived.counter("server", "udp.json")["kernel"]["UdpInDatagrams"]
+    missing, got = _lost_numbers(lived), lived.counter("server", "udp.json")["kernel"]["UdpInDatagrams"]
     assert got == 400, f"the server got {got} of 400"
     assert 99 <= len(missing) <= 101, f"{len(missing)} answers of 100 are missing"
 
@@ -133,7 +135,7 @@ def test_change_of_delay_at_its_instant(bench: Bench) -> None:
 
 
 def test_change_of_loss(bench: Bench) -> None:
-    missing = _missing(_probe(bench, _event("1 s", "change", loss="50 %", direction="forward")))
+    missing = _lost_numbers(_probe(bench, _event("1 s", "change", loss="50 %", direction="forward")))
     assert not [number for number in missing if number < 100], "lost before the change"
     # 301 draws of 1/2: mean 150.5, standard deviation 8.7; four of them on each side.
     assert 116 <= len(missing) <= 185, f"{len(missing)} of 301 lost"
@@ -161,15 +163,15 @@ interval = "500 ms"
         return float(8 * 1514 * (frames[instants[-1]] - frames[instants[0]]) / (instants[-1] - instants[0]) / 1e3)
 
     for start, end, expected in ((1, 4, 100), (4.5, 8, 20), (9.5, 11.5, 50)):
-        found = rate(start, end)
-        print(f"{start} s to {end} s: {found:.3f} Mbit/s of {expected}")
+        bits = rate(start, end)
+        print(f"{start} s to {end} s: {bits:.3f} Mbit/s of {expected}")
         # A sample may be 10 ms late (the path's delay), of 2 s; slow start and recovery end before the windows begin.
-        assert abs(found / expected - 1) < 0.02, f"{found} Mbit/s, expected {expected}"
+        assert abs(bits / expected - 1) < 0.02, f"{bits} Mbit/s, expected {expected}"
 
 
 def test_address_goes_and_comes(bench: Bench) -> None:
     events = _event("1 s", "address-removed", "client-r1") + _event("2 s", "address-added", "client-r1")
-    missing = _missing(_probe(bench, events))
+    missing = _lost_numbers(_probe(bench, events))
     assert 97 <= len(missing) <= 103, f"{len(missing)} of 100 are missing"
 
 
@@ -216,11 +218,11 @@ from = "client"
 to = "server"
 size = "1 MB"
 """
-    one, other = (bench.record(text, out=out)[0] for out in (None, "again"))
-    rows = one.events.rows(named=True)
+    first, other = (bench.record(text, out=out)[0] for out in (None, "again"))
+    rows = first.events.rows(named=True)
     # What is due when all workloads have ended does not happen.
     assert rows == [
         {"instant_ns": 10**9, "kind": "down", "link": "link1", "direction": "both", "value": "carrier"},
         {"instant_ns": 2 * 10**9, "kind": "up", "link": "link1", "direction": "both", "value": ""},
     ]
-    assert tree_hash(one.folder) == tree_hash(other.folder)
+    assert tree_hash(first.folder) == tree_hash(other.folder)

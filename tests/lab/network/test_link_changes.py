@@ -56,7 +56,7 @@ def _changeable(plan: Plan, network: Network, changeable: Network) -> Plan:
 def _rate_mbps(probed: ProbeResult, start_s: float, end_s: float) -> float:
     """Of what arrived between two instants, counted from the first arrival."""
     zero = probed.arrivals[0].received_ns
-    seen = [one for one in probed.arrivals if start_s <= (one.received_ns - zero) / 1e9 < end_s]
+    seen = [arrival for arrival in probed.arrivals if start_s <= (arrival.received_ns - zero) / 1e9 < end_s]
     span = (seen[-1].received_ns - seen[0].received_ns) / 1e9
     return (len(seen) - 1) * 1514 * 8 / span / 1e6
 
@@ -77,7 +77,7 @@ def test_a_queue_in_packets_keeps_its_length(bench: Bench) -> None:
     """tbf hands its limit in bytes to what is below it when it is changed: the packets have to be said again."""
     keys = ("rate=10 Mbit/s", "queue=20 packets")
     probed = _change(bench, *keys, to={"rate": "5 Mbit/s"}, gap_us=1514 * 8 / 12)
-    late = [one.delay_ms for one in probed.arrivals if one.sent_ns > probed.arrivals[0].sent_ns + 5 * 10**9]
+    late = [arrival.delay_ms for arrival in probed.arrivals if arrival.sent_ns > probed.arrivals[0].sent_ns + 5 * 10**9]
     frame_ms = 1514 * 8 / 5e6 * 1000
     print(f"{max(late) / frame_ms:.2f} frames waited at most at 5 Mbit/s")
     assert 19 * frame_ms < max(late) < 22 * frame_ms
@@ -87,10 +87,10 @@ def test_a_delay_gets_shorter_in_order(bench: Bench) -> None:
     """From 200 ms to 30 ms: what is under way arrives as it would have, and what comes later does not overtake it."""
     probed = _change(bench, "rate=100 Mbit/s", "delay=200 ms", to={"delay": "30 ms"}, gap_us=2000)
     assert len(probed.arrivals) == probed.sent
-    by_number = sorted(probed.arrivals, key=lambda one: one.number)
+    by_number = sorted(probed.arrivals, key=lambda arrival: arrival.number)
     zero = by_number[0].sent_ns
-    early = [one.delay_ms for one in by_number if one.sent_ns < zero + 3.9e9]
-    later = [one.delay_ms for one in by_number if one.sent_ns > zero + 4.2e9]
+    early = [arrival.delay_ms for arrival in by_number if arrival.sent_ns < zero + 3.9e9]
+    later = [arrival.delay_ms for arrival in by_number if arrival.sent_ns > zero + 4.2e9]
     print(f"delays to {max(early):.3f} ms, then {min(later):.3f} to {max(later):.3f} ms; {probed.overtaken} overtaken")
     assert 200 < min(early) <= max(early) < 200.2
     assert 30 < min(later) <= max(later) < 30.2

@@ -34,7 +34,7 @@ def _distance(delays: list[float], distribution: Callable[..., Any]) -> float:
     return float(ks_1samp(delays, distribution).statistic)
 
 
-def _bound(count: int = DATAGRAMS) -> float:
+def _ks_limit(count: int = DATAGRAMS) -> float:
     return float(kstwo(count).ppf(0.999))
 
 
@@ -50,7 +50,7 @@ def test_uniform(bench: Bench) -> None:
     distance = _distance(probed.delays_ms, uniform(15, 10).cdf)
     print(f"uniform: {min(probed.delays_ms):.3f} to {max(probed.delays_ms):.3f} ms, distance {distance:.4f}")
     note("jitter uniform distance", distance)
-    assert distance < _bound() + TABLE
+    assert distance < _ks_limit() + TABLE
     assert min(probed.delays_ms) >= 15
     assert max(probed.delays_ms) <= 25 + GRAIN_MS
 
@@ -62,7 +62,7 @@ def test_normal(bench: Bench) -> None:
     mean, deviation = statistics.fmean(delays), statistics.pstdev(delays)
     print(f"normal: mean {mean:.3f} ms, deviation {deviation:.3f} ms, distance {distance:.4f}")
     note("jitter normal distance", distance)
-    assert distance < _bound() + TABLE
+    assert distance < _ks_limit() + TABLE
     # The mean's own deviation is 0.03 ms. The table is cut at 4 deviations and has one of 0.99.
     assert abs(mean - 20) < 0.1
     assert abs(deviation - 3) < 0.1
@@ -81,7 +81,7 @@ def test_tables_of_netem(bench: Bench, name: str) -> None:
         f"{statistics.pstdev(delays):.3f}; distance {distance:.4f}"
     )
     note(f"jitter {name} distance", distance)
-    assert distance < _bound() + TABLE
+    assert distance < _ks_limit() + TABLE
 
 
 def test_own_table(bench: Bench) -> None:
@@ -94,7 +94,7 @@ def test_own_table(bench: Bench) -> None:
     distance = _distance(delays, lambda x: np.interp(x, places, [0, 0.25, 0.5, 0.75, 1]))
     print(f"own table: {min(delays):.3f} to {max(delays):.3f} ms, distance {distance:.4f}")
     note("own quantiles distance", distance)
-    assert distance < _bound() + TABLE
+    assert distance < _ks_limit() + TABLE
     assert min(delays) >= 20 - GRAIN_MS
     assert max(delays) <= 60 + GRAIN_MS
 

@@ -80,9 +80,9 @@ def _parse(table: str) -> dict[str, str]:
 
 def _geometric(lengths: list[int], leave: float) -> float:
     """How probable lengths like these are, if each packet ends its burst with probability ``leave``."""
-    found = Counter(lengths)
+    counts = Counter(lengths)
     edges = [k for k in range(1, 60) if len(lengths) * leave * (1 - leave) ** (k - 1) >= 10]
-    observed = [found[k] for k in edges] + [sum(count for k, count in found.items() if k > edges[-1])]
+    observed = [counts[k] for k in edges] + [sum(count for k, count in counts.items() if k > edges[-1])]
     expected = [len(lengths) * leave * (1 - leave) ** (k - 1) for k in edges]
     expected.append(len(lengths) - sum(expected))
     return float(chisquare(observed, expected).pvalue)
@@ -156,8 +156,8 @@ def test_no_damaged_byte_reaches_a_program(bench: Bench) -> None:
     """TCP finds what is corrupted and sends it again: the payload's checksums at both ends are the same."""
     line = LINE + '[workloads.bulk]\nkind = "flow"\nfrom = "client"\nto = "server"\nsize = "4 MB"\nchecksum = true\n'
     (recording,) = bench.record(line, "links.link1.corrupt=1 %", "links.link1.rate=20 Mbit/s", "transport.protocol=tcp")
-    found = recording.counter("server", "nstat.json")["kernel"]["TcpInCsumErrors"]
-    print(f"TCP found {found} damaged segments of some 2763")
+    errors = recording.counter("server", "nstat.json")["kernel"]["TcpInCsumErrors"]
+    print(f"TCP found {errors} damaged segments of some 2763")
     # 1 % of 2,763 segments, most of whose bytes are payload: 27, and a few of those sent again.
     low, high = binom.interval(0.999, 2763, 0.0097)
-    assert low <= found <= high + 2
+    assert low <= errors <= high + 2

@@ -54,13 +54,13 @@ def _seconds(row: ResultRow) -> float:
     return row.metrics["duration_s"].mean
 
 
-def _touched(recording: Recording, router: str) -> int:
+def _count_touched(recording: Recording, router: str) -> int:
     """Packets that the router's rules counted."""
-    found = 0
+    touched = 0
     rules: list[dict[str, Any]] = recording.counter(router, "nft.json")["nftables"]
     for rule in (entry["rule"] for entry in rules if "rule" in entry):
-        found += sum(part["counter"]["packets"] for part in rule["expr"] if "counter" in part)
-    return found
+        touched += sum(part["counter"]["packets"] for part in rule["expr"] if "counter" in part)
+    return touched
 
 
 def test_nothing_on_the_way(bench: Bench) -> None:
@@ -76,13 +76,13 @@ def test_nothing_on_the_way(bench: Bench) -> None:
 @pytest.mark.parametrize("options", ['["all"]', '["mp_capable"]'])
 def test_without_mp_capable_it_is_tcp(bench: Bench, options: str, family: str) -> None:
     recording, row = _run(bench, f"routers.r1.middlebox.strip={options}", f"family={family}")
-    print(f"strip {options}: {_seconds(row):.3f} s, {row.mptcp}, {_touched(recording, 'r1')} packets touched")
+    print(f"strip {options}: {_seconds(row):.3f} s, {row.mptcp}, {_count_touched(recording, 'r1')} packets touched")
     if family == "ipv4":
         note(f"strip {json.loads(options)[0]} s", _seconds(row))
     assert row.mptcp == "fell back"
     assert FELL_BACK in row.warnings
     assert _count(recording, "client")["MPCapableFallbackSYNACK"] == 1
-    assert _touched(recording, "r1") == 1, "only the SYN had an option"
+    assert _count_touched(recording, "r1") == 1, "only the SYN had an option"
     assert ONE_PATH_S[0] < _seconds(row) < ONE_PATH_S[1]
 
 
@@ -92,32 +92,32 @@ def test_only_the_answer_is_stripped(bench: Bench) -> None:
     assert row.mptcp == "fell back"
     assert _count(recording, "server")["MPCapableSYNRX"] == 1, "the server was asked for MPTCP"
     assert _count(recording, "client")["MPCapableFallbackSYNACK"] == 1
-    assert _touched(recording, "r1") >= 1
+    assert _count_touched(recording, "r1") >= 1
 
 
 @pytest.mark.parametrize("key", ["strip", "drop"])
 def test_without_mp_join_one_subflow_is_left(bench: Bench, key: str) -> None:
     recording, row = _run(bench, f'routers.r2.middlebox.{key}=["mp_join"]')
     client = _count(recording, "client")
-    print(f"{key} mp_join: {_seconds(row):.3f} s, {row.mptcp}, {_touched(recording, 'r2')} packets touched")
+    print(f"{key} mp_join: {_seconds(row):.3f} s, {row.mptcp}, {_count_touched(recording, 'r2')} packets touched")
     note(f"{key} mp_join s", _seconds(row))
     assert row.mptcp == "1 subflow"
     assert ONE_SUBFLOW in row.warnings
     assert client["MPJoinSynTx"] >= 1
     assert client["MPJoinSynAckRx"] == 0
-    assert _touched(recording, "r2") >= 1
+    assert _count_touched(recording, "r2") >= 1
     assert ONE_PATH_S[0] < _seconds(row) < ONE_PATH_S[1]
 
 
 def test_dropped_mp_capable_costs_seconds(bench: Bench) -> None:
     """The kernel asks twice more, after 1 s and 2 s, and then without MPTCP: that gets through."""
     recording, row = _run(bench, 'routers.r1.middlebox.drop=["mp_capable"]')
-    print(f"drop mp_capable: {_seconds(row):.3f} s, {_touched(recording, 'r1')} packets dropped")
+    print(f"drop mp_capable: {_seconds(row):.3f} s, {_count_touched(recording, 'r1')} packets dropped")
     note("drop mp_capable s", _seconds(row))
     assert row.mptcp == "fell back"
     assert FELL_BACK in row.warnings
     assert ONE_PATH_S[0] + 3 < _seconds(row) < ONE_PATH_S[1] + 3.2
-    assert 2 <= _touched(recording, "r1") <= 3
+    assert 2 <= _count_touched(recording, "r1") <= 3
 
 
 def test_stripped_add_addr_ends_mptcp(bench: Bench) -> None:
@@ -127,7 +127,7 @@ def test_stripped_add_addr_ends_mptcp(bench: Bench) -> None:
     assert row.mptcp == "fell back"
     assert _count(recording, "client")["MPCapableDataFallback"] == 1
     assert _count(recording, "server")["AddAddrTx"] >= 1
-    assert _touched(recording, "r1") == 1
+    assert _count_touched(recording, "r1") == 1
 
 
 def test_without_mappings_both_sides_fall_back(bench: Bench) -> None:
@@ -175,7 +175,7 @@ def test_mangled_join_is_of_no_connection(bench: Bench) -> None:
     note("mangle mp_join s", _seconds(row))
     assert row.mptcp == "1 subflow"
     assert ONE_SUBFLOW in row.warnings
-    assert server["MPJoinNoTokenFound"] == server["MPJoinSynRx"] == _touched(recording, "r2") == 1
+    assert server["MPJoinNoTokenFound"] == server["MPJoinSynRx"] == _count_touched(recording, "r2") == 1
     assert server["MPJoinAckRx"] == 0
 
 
@@ -195,12 +195,12 @@ def test_mptcp_finds_damage_by_its_checksum(bench: Bench) -> None:
     checksum = 'transport.sysctl={ "net.mptcp.checksum_enabled" = 1 }'
     recording, row = _run(bench, "routers.r2.middlebox.damage=1 %", checksum)
     client, server = _count(recording, "client"), _count(recording, "server")
-    print(f"damage: {_seconds(row):.3f} s, {row.mptcp}, shares {row.shares}, touched {_touched(recording, 'r2')}")
+    print(f"damage: {_seconds(row):.3f} s, {row.mptcp}, shares {row.shares}, touched {_count_touched(recording, 'r2')}")
     note("damage s", _seconds(row))
     assert server["DataCsumErr"] == server["MPFailTx"] == client["MPFailRx"] == 1
     assert client["MPRstRx"] == 1
     assert row.shares["access1>link1"] > 0.9
-    assert _touched(recording, "r2") >= 1
+    assert _count_touched(recording, "r2") >= 1
 
 
 def test_tcp_and_mptcp_without_checksum_do_not_find_it(bench: Bench) -> None:
@@ -221,9 +221,9 @@ def test_subflows_pass_address_translation(bench: Bench, family: str, direction:
     recording, row = _run(bench, *nat, f"family={family}", f"workloads.bulk.reverse={direction == 'download'}".lower())
     seen = recording.subflows.filter(pl.col("node") == "server")["remote"].unique().to_list()
     hosts = sorted(text.rpartition(":")[0].strip("[]") for text in seen)
-    own = {"ipv4": ["10.0.2.1", "10.0.4.1"], "ipv6": ["fd00:6d70:7463:2::1", "fd00:6d70:7463:4::1"]}
+    addresses = {"ipv4": ["10.0.2.1", "10.0.4.1"], "ipv6": ["fd00:6d70:7463:2::1", "fd00:6d70:7463:4::1"]}
     print(f"{family}, {direction}: the server saw {hosts}; {row.mptcp}, shares {row.shares}")
-    assert hosts == own[family]
+    assert hosts == addresses[family]
     assert row.mptcp == "2 subflows"
     assert not row.warnings
     assert TWO_PATHS_S[0] < _seconds(row) < TWO_PATHS_S[1]

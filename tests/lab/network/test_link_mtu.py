@@ -57,7 +57,7 @@ def test_tcp_fills_the_mtu(bench: Bench, mtu: int, elsewhere: int) -> None:
     names = {"link1": mtu, "client-r1": elsewhere, "r2-server": elsewhere}
     (recording,) = bench.record(FLOW, *(f"links.{name}.mtu={size} B" for name, size in names.items()))
     (row,) = result_rows([recording])
-    (tbf,) = [one for one in recording.counter("r1", "tc.json") if (one["dev"], one["kind"]) == ("link1", "tbf")]
+    (tbf,) = [row for row in recording.counter("r1", "tc.json") if (row["dev"], row["kind"]) == ("link1", "tbf")]
     mean = tbf["bytes"] / tbf["packets"]
     most = 10 * (mtu - 52) / (mtu + 14)
     print(f"MTU {mtu}: frames of {mean:.1f} bytes on average, {row.goodput_mbps.mean:.3f} of {most:.3f} Mbit/s")

@@ -44,8 +44,8 @@ duration = "20 s"
 def _flow(bench: Bench, discipline: str, *keys: str) -> tuple[Recording, ResultRow, list[float]]:
     """A TCP flow for 20 s: its recording, its row, and the bytes that waited, in ms, in samples after 5 s."""
     queue = () if discipline == "cake" else (f"{FORWARD}queue=500 ms",)
-    own = (key if key == ECN else FORWARD + key for key in keys)
-    (recording,) = bench.record(FLOW, f"{FORWARD}discipline={discipline}", *queue, *own)
+    flow_keys = (key if key == ECN else FORWARD + key for key in keys)
+    (recording,) = bench.record(FLOW, f"{FORWARD}discipline={discipline}", *queue, *flow_keys)
     (row,) = result_rows([recording])
     samples = recording.queues.filter((pl.col("link") == "link1") & (pl.col("time_ns") > 5 * 10**9))
     forward = samples.filter(pl.col("direction") == "forward")["bytes"].to_list()
@@ -71,7 +71,7 @@ def _flow(bench: Bench, discipline: str, *keys: str) -> tuple[Recording, ResultR
 def test_standing_queue_of_a_tcp_flow(bench: Bench, discipline: str, low: float, high: float) -> None:
     recording, row, queue = _flow(bench, discipline)
     mean, most = statistics.fmean(queue), max(queue)
-    (netem,) = [one for one in recording.counter("r1", "tc.json") if (one["dev"], one["kind"]) == ("link1", "netem")]
+    (netem,) = [row for row in recording.counter("r1", "tc.json") if (row["dev"], row["kind"]) == ("link1", "netem")]
     goodput = row.goodput_mbps.mean
     print(f"{discipline}: {mean:.2f} ms, at most {most:.1f} ms, {netem['drops']} drops, {goodput:.3f} Mbit/s")
     note(f"queue {discipline} ms", mean)
@@ -93,15 +93,15 @@ def _sampled_drops(recording: Recording) -> int:
 @pytest.mark.parametrize("discipline", ["codel", "fq_codel", "pie", "red", "cake"])
 def test_ecn_marks_instead_of_dropping(bench: Bench, discipline: str) -> None:
     recording, _, queue = _flow(bench, discipline, *([] if discipline == "cake" else ["aqm.ecn=true"]), ECN)
-    (own,) = [row for row in recording.counter("r1", "tc.json") if row["dev"] == "link1" and row["kind"] == discipline]
-    tins = sum(tin["ecn_mark"] for tin in own.get("tins", ()))
-    marks = int(own.get("ecn_mark", own.get("marked", tins)))
+    (row,) = [row for row in recording.counter("r1", "tc.json") if row["dev"] == "link1" and row["kind"] == discipline]
+    tins = sum(tin["ecn_mark"] for tin in row.get("tins", ()))
+    marks = int(row.get("ecn_mark", row.get("marked", tins)))
     held_ms = statistics.fmean(queue)
     ce = recording.counter("server", "nstat.json")["kernel"]["IpExtInCEPkts"]
-    print(f"{discipline}: {marks} marked, {ce} seen by the server, {own['drops']} dropped, {held_ms:.2f} ms")
+    print(f"{discipline}: {marks} marked, {ce} seen by the server, {row['drops']} dropped, {held_ms:.2f} ms")
     assert marks > 5
     assert marks == ce
-    assert own["drops"] == 0
+    assert row["drops"] == 0
 
 
 def test_target_moves_the_queue(bench: Bench) -> None:
@@ -142,14 +142,14 @@ def _ms(arrival: Arrival) -> float:
 def test_codel_drops_by_its_law(bench: Bench, discipline: str, target: float, interval: float) -> None:
     keys = (f"aqm.target={target} ms", f"aqm.interval={interval} ms", "queue=100000 packets")
     probed = _overload(bench, discipline, *keys, factor=1.25, seconds=3)
-    above = next(_ms(one) for one in probed.arrivals if one.delay_ms - FRAME_MS > target)
+    above = next(_ms(arrival) for arrival in probed.arrivals if arrival.delay_ms - FRAME_MS > target)
     dropped = _drop_instants_ms(probed)
     expected, inverse = [above + interval], 1.0
     for number in range(1, len(dropped)):
         inverse *= (3 - number * inverse * inverse) / 2
         assert number == 2 or abs(inverse * math.sqrt(number) - 1) < 0.03
         expected.append(expected[-1] + interval * inverse)
-    off = [abs(one - other) for one, other in zip(dropped[:20], expected, strict=False)]
+    off = [abs(instant - other) for instant, other in zip(dropped[:20], expected, strict=False)]
     print(f"{discipline} {target}/{interval}: {len(dropped)} drops, the first 20 up to {max(off):.2f} ms off the law")
     note(f"{discipline} {target}/{interval} off its law ms", max(off))
     assert len(dropped) > 20
@@ -161,7 +161,7 @@ def test_pie_holds_its_target_against_any_load(bench: Bench) -> None:
     """RFC 8033: of a load of 1.2 times the rate, a sixth has to go, and the delay is held around the target."""
     for target in (15, 40):
         probed = _overload(bench, "pie", f"aqm.target={target} ms", "queue=2000 packets", factor=1.2, seconds=12)
-        late = [one.delay_ms - FRAME_MS for one in probed.arrivals if one.number > probed.sent / 2]
+        late = [arrival.delay_ms - FRAME_MS for arrival in probed.arrivals if arrival.number > probed.sent / 2]
         lost = sum(probed.lost[probed.sent // 2 :]) / (probed.sent - probed.sent // 2)
         mean = sum(late) / len(late)
         print(f"PIE, target {target} ms: {mean:.2f} ms, {lost:.4f} dropped")
@@ -178,7 +178,7 @@ def test_red_drops_nothing_below_its_least(bench: Bench) -> None:
     short = probe(bench, *settings, bursts=20, per_burst=30, size=FULL, gap_us=200_000)
     assert sum(short.lost) == 0
     long = _overload(bench, "red", *keys, factor=1.08, seconds=12)
-    waits = [(one.delay_ms - FRAME_MS) / FRAME_MS for one in long.arrivals if one.number > long.sent / 2]
+    waits = [(arrival.delay_ms - FRAME_MS) / FRAME_MS for arrival in long.arrivals if arrival.number > long.sent / 2]
     mean = sum(waits) / len(waits)
     lost = sum(long.lost[long.sent // 2 :]) / (long.sent - long.sent // 2)
     print(f"RED: bursts of 30 lose nothing; at 1.08 times the rate {mean:.1f} packets wait, {lost:.4f} dropped")
@@ -219,7 +219,7 @@ def test_flow_queueing_keeps_sparse_flows_apart(bench: Bench, discipline: str) -
     one queue for all it waits as long as they do."""
     keys = ("rate=10 Mbit/s", f"discipline={discipline}", *(() if discipline == "cake" else ("queue=100 ms",)))
     probed = probe(bench, *(FORWARD + key for key in keys), programs=_load(1.3), bursts=400, gap_us=20_000)
-    steady = [one.delay_ms for one in probed.arrivals if one.number > 100]
+    steady = [arrival.delay_ms for arrival in probed.arrivals if arrival.number > 100]
     mean, maximum = sum(steady) / len(steady), max(steady)
     lost = sum(probed.lost[100:]) / (probed.sent - 100)
     print(f"{discipline}: {mean:.2f} ms on average, {maximum:.2f} at most, {lost:.3f} lost")
@@ -237,7 +237,7 @@ def test_cake_keeps_the_rate(bench: Bench) -> None:
     """Of full frames, with and without an overhead on each."""
     for overhead in (0, 24):
         probed = _overload(bench, "cake", f"overhead={overhead} B", factor=1.3, seconds=5)
-        arrivals = [one for one in probed.arrivals if one.number > 500]
+        arrivals = [arrival for arrival in probed.arrivals if arrival.number > 500]
         span = (arrivals[-1].received_ns - arrivals[0].received_ns) / 1e9
         rate = (len(arrivals) - 1) * (1514 + overhead) * 8 / span
         print(f"CAKE with {overhead} B of overhead: {rate / 1e6:.4f} Mbit/s")

@@ -61,7 +61,7 @@ def _plan(bench: Bench, *overrides: str, programs: tuple[Program, ...]) -> Plan:
     return bench.plan(LINE, *overrides, programs=programs)
 
 
-def _arrived(lived: LabOutput) -> int:
+def _count_arrivals(lived: LabOutput) -> int:
     """Datagrams that reached the server's UDP: most do not fit into the socket that nobody reads."""
     counted: dict[str, int] = lived.counter("server", "nstat.json")["kernel"]
     return counted["UdpInDatagrams"] + counted["UdpInErrors"]
@@ -77,7 +77,7 @@ def test_loss_is_binomial(bench: Bench, percent: float) -> None:
     plan = _plan(bench, f"links.link1.forward.loss={percent} %", programs=_udp(1000, 100, 64))
     lived = bench.live(plan)
     netem = lived.qdisc("r1", "link1", "netem")
-    dropped, missing = int(netem["drops"]), sent - _arrived(lived)
+    dropped, missing = int(netem["drops"]), sent - _count_arrivals(lived)
     low, high = binom.interval(0.999, sent, percent / 100)
     print(f"loss {percent} %: {dropped} of {sent} dropped, 99.9 % interval {low:.0f} to {high:.0f}")
     assert low <= dropped <= high, f"{dropped} of {sent} lost, 99.9 % interval of {percent} %: {low:.0f} to {high:.0f}"
@@ -132,13 +132,13 @@ def test_sender_shaping_stands_on_the_sender(bench: Bench) -> None:
     """On the sender's own interface, and nowhere else; by default behind the wire, so that it cannot push back."""
     for shape, place in (("sender", ("client", "link1")), ("router", ("server", "ifb"))):
         (recording,) = bench.record(FLOW.format(shape=shape))
-        found = {
+        disciplines = {
             (where, row["dev"].partition(".")[0]): row["bytes"]
             for where in ("client", "server")
             for row in recording.counter(where, "tc.json")
             if row["kind"] == "tbf" and row["bytes"] > 1_000_000
         }
-        assert list(found) == [place], f"shape = {shape}: shaped at {found}"
+        assert list(disciplines) == [place], f"shape = {shape}: shaped at {disciplines}"
         (row,) = result_rows([recording])
         # At most 1,448 of 1,514 bytes are payload (19.13, and what the full bucket gives); slow start costs some.
         assert 18 < row.goodput_mbps.mean < 19.2, f"shape = {shape}: {row.goodput_mbps.mean} Mbit/s"
@@ -149,10 +149,10 @@ def test_sender_shaping_counts_and_loses_packets(bench: Bench, loss: str) -> Non
     """Single packets, not the aggregates that TCP makes for its own interface: a part of one escapes the counters."""
     settings = ("links.link1.delay=10 ms", f"links.link1.loss={loss}")
     (recording,) = bench.record(FLOW.format(shape="sender"), *settings)
-    for found in direction_counters(recording):
-        print(f"{found.direction}: {found.lost} of {found.offered} lost, expected {found.expected}")
-        assert found.is_as_asked
-        assert found.bytes <= 1514 * found.packets
+    for counter in direction_counters(recording):
+        print(f"{counter.direction}: {counter.lost} of {counter.offered} lost, expected {counter.expected}")
+        assert counter.is_as_asked
+        assert counter.bytes <= 1514 * counter.packets
     forward = recording.queues.filter(pl.col("direction") == "forward")
     assert max(forward["packets"]) > 1, "no queue formed"
     largest = max(size / packets for size, packets in forward["bytes", "packets"].iter_rows() if packets)

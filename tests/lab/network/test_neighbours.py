@@ -95,8 +95,8 @@ _ICMPV6, _ADVERTISEMENT = 58, 136
 
 def _durations_ms(rows: list[ResultRow], workload: str) -> dict[str, float]:
     """Return the duration of a transfer by the value of the key."""
-    found = (row for row in rows if row.workload == workload)
-    return {row.settings["neighbours"]: 1000 * row.metrics["duration_s"].mean for row in found}
+    selected = (row for row in rows if row.workload == workload)
+    return {row.settings["neighbours"]: 1000 * row.metrics["duration_s"].mean for row in selected}
 
 
 def _answers(file: Path) -> Iterator[bytes]:
@@ -138,7 +138,7 @@ def test_all_files_of_a_first_page_wait(bench: Bench) -> None:
 @pytest.mark.parametrize("family", ["ipv4", "ipv6"])
 def test_nobody_asks_for_known_addresses(bench: Bench, family: str) -> None:
     resolving, knowing = bench.record(NETWORK, f"family={family}")
-    asked = [sum(len([*_answers(file)]) for file in one.captures.values()) for one in (resolving, knowing)]
+    asked = [sum(len([*_answers(file)]) for file in recording.captures.values()) for recording in (resolving, knowing)]
     assert asked[0] > 0
     assert asked[1] == 0
 

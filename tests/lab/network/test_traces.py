@@ -84,10 +84,10 @@ def test_mahimahi_window_by_window(bench: Bench, window_ms: int, preset: str, di
     # Slow start fills the queue in the first two seconds, and it never runs empty again.
     busy = [(ms, count) for ms, count in frames if 2000 <= ms <= 2 * PERIOD_MS]
     worst = 0.0
-    for one, (ms, count) in ((busy[0], later) for later in busy[1:]):
+    for frame, (ms, count) in ((busy[0], later) for later in busy[1:]):
         # What has come left the bottleneck 10 ms before.
-        due = _due(stamps, ms - 10) - _due(stamps, one[0] - 10)
-        worst = max(worst, abs(count - one[1] - due))
+        due = _due(stamps, ms - 10) - _due(stamps, frame[0] - 10)
+        worst = max(worst, abs(count - frame[1] - due))
     print(f"{preset} {direction} {window_ms} ms: off by at most {worst:.0f} of {busy[-1][1] - busy[0][1]} frames")
     # 60 steps in two rounds, at each of which the frame that is being sent counts with its old or its new rate.
     assert worst <= 60 / 2, f"off by {worst} frames"
@@ -122,10 +122,12 @@ def test_series_of_rate_and_delay(bench: Bench) -> None:
     (recording,) = bench.record(text)
     frames = _frames(recording, "server")
     for start, end, rate in ((1, 3, 10), (3.3, 6, 20), (6.3, 12, 5)):
-        (first, one), *_, (last, other) = [(ms, count) for ms, count in frames if start * 1e3 <= ms <= end * 1e3]
-        found = 8 * FRAME * (other - one) / (last - first) / 1e3
-        print(f"{start} s to {end} s: {found:.3f} Mbit/s of {rate}")
-        assert abs(found / rate - 1) < 0.01, f"{found} Mbit/s of {rate}"
+        (first, first_count), *_, (last, other) = [
+            (ms, count) for ms, count in frames if start * 1e3 <= ms <= end * 1e3
+        ]
+        mbps = 8 * FRAME * (other - first_count) / (last - first) / 1e3
+        print(f"{start} s to {end} s: {mbps:.3f} Mbit/s of {rate}")
+        assert abs(mbps / rate - 1) < 0.01, f"{mbps} Mbit/s of {rate}"
     least = recording.subflows.filter(pl.col("node") == "client")["min_rtt_us"].min()
     # 10 ms forward, nothing backward; a frame takes 1.2 ms at 10 Mbit/s.
     assert least is not None
@@ -141,6 +143,6 @@ def test_steps_are_recorded_as_they_were_read(bench: Bench) -> None:
     assert {row["kind"] for row in rows} == {"trace"}
     assert {row["link"] for row in rows} == {"link1"}
     assert [row["value"] for row in rows[:2]] == ["rate 5 Mbit/s", "rate 2.5 Mbit/s"]
-    assert all(later["value"] != one["value"] for one, later in pairwise(rows))
+    assert all(later["value"] != row["value"] for row, later in pairwise(rows))
     facts = recording.manifest["scenario"]["links"]["link1"]["forward"]["trace"]
     assert len(facts["sha256"]) == 64, "the trace is no part of the run's identity"

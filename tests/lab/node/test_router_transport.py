@@ -69,24 +69,24 @@ def test_two_routers_speak_mptcp_and_forward_tcp(bench: Bench, path_manager: str
     """The NAT of ``r1`` changes the address of its host; its own packets have the right one already."""
     (recording,) = bench.record(LINES, f"routers.*.transport.path_manager={path_manager}")
     rows = _by_workload(recording)
-    own, through = rows["own"], rows["through"]
-    print(f"own: {own.goodput_mbps.mean:.2f} Mbit/s, {own.mptcp}, {own.shares}")
+    of_router, through = rows["own"], rows["through"]
+    print(f"own: {of_router.goodput_mbps.mean:.2f} Mbit/s, {of_router.mptcp}, {of_router.shares}")
     print(f"through: {through.goodput_mbps.mean:.2f} Mbit/s, {through.mptcp}, {through.shares}")
-    assert not own.warnings
+    assert not of_router.warnings
     assert not through.warnings
     # MPTCP's options take about 1.7 % of a frame; slow start and the last round trip take 0.2 of 5 s at most.
-    assert 0.93 * PAYLOAD < own.goodput_mbps.mean / 30 < PAYLOAD
-    assert own.mptcp == "2 subflows"
+    assert 0.93 * PAYLOAD < of_router.goodput_mbps.mean / 30 < PAYLOAD
+    assert of_router.mptcp == "2 subflows"
     # In proportion to the rates, 2 to 1.
-    assert own.shares["a"] == pytest.approx(2 / 3, abs=0.03)
-    assert own.shares["b"] == pytest.approx(1 / 3, abs=0.03)
+    assert of_router.shares["a"] == pytest.approx(2 / 3, abs=0.03)
+    assert of_router.shares["b"] == pytest.approx(1 / 3, abs=0.03)
     # The shortest path of TCP from the host; one round trip of handshake, and slow start, in 1.7 s.
     assert 0.9 * PAYLOAD < through.goodput_mbps.mean / 20 < PAYLOAD
     assert through.mptcp == "no"
     assert set(through.shares) == {"a>dc"}, "the server sees the address that the NAT gives"
     kernel = recording.counter("r2", "nstat.json")["kernel"]
     assert (kernel["MPTcpExtMPCapableSYNRX"], kernel["MPTcpExtMPJoinAckRx"]) == (1, 1)
-    asked = {one.host: one.asked[:-2] for one in endpoint_states(recording)}
+    asked = {endpoint_state.host: endpoint_state.asked[:-2] for endpoint_state in endpoint_states(recording)}
     if path_manager == "kernel":
         assert asked == {"r1": ("10.0.2.1 subflow",), "r2": ("10.0.3.2 signal",)}, "and no warning: they are there"
     else:
@@ -142,11 +142,11 @@ def test_rules_for_own_packets_do_not_catch_forwarded_ones(bench: Bench) -> None
     """The router has two links to each side. Its master takes its own TCP; MPTCP of the host stays on ``b1``."""
     (recording,) = bench.record(BETWEEN)
     rows = _by_workload(recording)
-    own, forwarded = rows["own"], rows["forwarded"]
-    print(f"own: {own.goodput_mbps.mean:.2f} Mbit/s, {own.shares}")
+    of_router, forwarded = rows["own"], rows["forwarded"]
+    print(f"own: {of_router.goodput_mbps.mean:.2f} Mbit/s, {of_router.shares}")
     print(f"forwarded: {forwarded.goodput_mbps.mean:.2f} Mbit/s, {forwarded.mptcp}, {forwarded.shares}")
     # Each has a link of its own: on a common one, both would have at most 5 or 10 Mbit/s.
-    assert 0.9 * PAYLOAD < own.goodput_mbps.mean / 20 < PAYLOAD
+    assert 0.9 * PAYLOAD < of_router.goodput_mbps.mean / 20 < PAYLOAD
     assert 0.9 * PAYLOAD < forwarded.goodput_mbps.mean / 10 < PAYLOAD
-    assert set(own.shares) == {"b2>c"}
+    assert set(of_router.shares) == {"b2>c"}
     assert (forwarded.mptcp, set(forwarded.shares)) == ("2 subflows", {"a1>c", "a2>c"})

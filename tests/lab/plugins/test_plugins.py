@@ -73,7 +73,9 @@ def test_a_link_does_what_a_behaviour_from_elsewhere_says(tmp_path: Path) -> Non
     assert 1 < slow < 3
     assert slow < fast < 11
     counted = [json.loads(file.read_text()) for file in sorted((tmp_path / "out").glob("runs/*/counters/r1/tc.json"))]
-    assert all(any(one["kind"] == "clsact" and one["drops"] > 0 for one in each) for each in counted)
+    assert all(
+        any(discipline["kind"] == "clsact" and discipline["drops"] > 0 for discipline in each) for each in counted
+    )
     report = mptcplab("report", tmp_path / "out", env=plugins)
     assert report.returncode == 0, report.stderr
     assert "policed to 4 Mbit/s | policed to 20 Mbit/s" in (tmp_path / "out" / "report.html").read_text()

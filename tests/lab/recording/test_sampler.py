@@ -101,65 +101,65 @@ def version(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def lived(bench: Bench, version: str) -> LabOutput:
+def lab_output(bench: Bench, version: str) -> LabOutput:
     return bench.live(_plan(bench), version=version)
 
 
-def _sampled(lived: LabOutput, node: str) -> list[str]:
-    lines = (lived.folder / "sockets.jsonl").read_text().splitlines()
+def _sample_lines(lab_output: LabOutput, node: str) -> list[str]:
+    lines = (lab_output.folder / "sockets.jsonl").read_text().splitlines()
     return [line for line in lines if _rows_of(line)["node"] == node]
 
 
 @pytest.mark.parametrize("node", ["client", "server"])
-def test_rows_are_those_of_the_python_codec(lived: LabOutput, node: str) -> None:
+def test_rows_are_those_of_the_python_codec(lab_output: LabOutput, node: str) -> None:
     """Byte for byte: at the end of the run, when no socket has had anything to do for a second."""
-    expected = lived.text(f"{node}.rows").splitlines()
-    lines = _sampled(lived, node)
+    expected = lab_output.text(f"{node}.rows").splitlines()
+    lines = _sample_lines(lab_output, node)
     last_ns = _rows_of(lines[-1])["time_ns"]
-    found = [line for line in lines if _rows_of(line)["time_ns"] == last_ns]
-    assert found == [json.dumps({**json.loads(line), "time_ns": last_ns}) for line in expected]
-    rows = [_rows_of(line) for line in found]
+    last_lines = [line for line in lines if _rows_of(line)["time_ns"] == last_ns]
+    assert last_lines == [json.dumps({**json.loads(line), "time_ns": last_ns}) for line in expected]
+    rows = [_rows_of(line) for line in last_lines]
     assert {row["protocol"] for row in rows} == {"mptcp", "tcp"}, "both are among them"
     assert sum("token" in row for row in rows) >= 2, "the MPTCP connection has two subflows"
     assert ("[::1]:6000" in {row["local"] for row in rows}) == (node == "client")
     assert len({row["state"] for row in rows}) > 1, "one connection is closed on one side"
 
 
-def test_samples_are_on_the_grid(lived: LabOutput) -> None:
+def test_samples_are_on_the_grid(lab_output: LabOutput) -> None:
     """The nth at n intervals after time zero, as long as there are sockets."""
-    instants = sorted({_rows_of(line)["time_ns"] for line in _sampled(lived, "client")})
+    instants = sorted({_rows_of(line)["time_ns"] for line in _sample_lines(lab_output, "client")})
     assert instants == list(range(instants[0], instants[-1] + 1, INTERVAL_NS))
     assert instants[0] % INTERVAL_NS == 0
     assert instants[-1] > 3 * 10**9
 
 
-def test_queues_are_those_of_tc(lived: LabOutput) -> None:
+def test_queues_are_those_of_tc(lab_output: LabOutput) -> None:
     last = {}
-    for line in (lived.folder / "queues.jsonl").read_text().splitlines():
+    for line in (lab_output.folder / "queues.jsonl").read_text().splitlines():
         row = json.loads(line)
         last[row["node"], row["device"], row["direction"]] = row
     assert len(last) == 4, "one for each direction of the links with a rate"
     peak = 0
     for (node, device, _), row in last.items():
-        tc = lived.qdisc(node, device, "tbf")
+        tc = lab_output.qdisc(node, device, "tbf")
         assert (row["drops"], row["bytes"], row["packets"]) == (tc["drops"], tc["backlog"], tc["qlen"])
         peak = max(peak, row["drops"])
     assert peak > 0, "a queue of 10 packets has dropped some of the first window"
 
 
 @pytest.mark.parametrize("node", ["client", "server"])
-def test_algorithms_are_those_of_the_sockets(lived: LabOutput, node: str, version: str) -> None:
-    seen = lived.counter(node, "algorithms.json")
+def test_algorithms_are_those_of_the_sockets(lab_output: LabOutput, node: str, version: str) -> None:
+    seen = lab_output.counter(node, "algorithms.json")
     sampled: dict[tuple[str, str], dict[str, Any]] = {}
-    for line in _sampled(lived, node):
+    for line in _sample_lines(lab_output, node):
         row = _rows_of(line)
         sampled[row["local"], row["remote"]] = row
-    assert [(one["local"], one["remote"]) for one in seen["sockets"]] == sorted(sampled)
-    for one in seen["sockets"]:
-        row = sampled[one["local"], one["remote"]]
-        assert one["congestion"] == [row["congestion"]] == ["cubic"]
+    assert [(socket["local"], socket["remote"]) for socket in seen["sockets"]] == sorted(sampled)
+    for socket in seen["sockets"]:
+        row = sampled[socket["local"], socket["remote"]]
+        assert socket["congestion"] == [row["congestion"]] == ["cubic"]
         has_scheduler = "token" in row and version not in WITHOUT_SCHEDULERS
-        assert one["scheduler"] == (["default"] if has_scheduler else [])
+        assert socket["scheduler"] == (["default"] if has_scheduler else [])
     assert seen["uncoupled"] == 0
 
 
@@ -189,7 +189,7 @@ def test_programs_do_not_notice_the_sampler(bench: Bench) -> None:
     ]
     plan = bench.plan(NETWORK, programs=programs)
     sampled = replace(plan, sampled=("client", "server"), watched=("client",), sample_interval_ns=INTERVAL_NS)
-    runs = [bench.live(one) for one in (sampled, replace(plan, sampled=(), watched=(), queues=()))]
+    runs = [bench.live(variant) for variant in (sampled, replace(plan, sampled=(), watched=(), queues=()))]
     for name in ("server.draws", "client.draws"):
         first, second = (run.text(name).splitlines() for run in runs)
         assert len(first) == 20

@@ -21,11 +21,11 @@ _SECONDS = "workloads.bulk.duration=2 s"
 
 
 @pytest.fixture(scope="module")
-def work(tmp_path_factory: pytest.TempPathFactory, engines: dict[str, VirtualEngine], shared: Path) -> Path:
+def work(tmp_path_factory: pytest.TempPathFactory, engines: dict[str, VirtualEngine], shared_results: Path) -> Path:
     """A folder in which the first example was run."""
     folder, file = tmp_path_factory.mktemp("work"), ROOT / "examples" / "two-paths.toml"
     runs = load(file, overrides=[_SECONDS]).runs
-    with Bench(engines, folder, shared).reusing(runs, folder / "results" / "two-paths"):
+    with Bench(engines, folder, shared_results).reuse(runs, folder / "results" / "two-paths"):
         said = mptcplab("run", file, "--set", _SECONDS, "--jobs", "1", cwd=folder)
     assert said.returncode == 0, said.stderr
     assert "mptcplab report results/two-paths" in said.stdout, "the command says how to go on"
@@ -63,13 +63,13 @@ def test_the_resolved_scenario_gives_the_same_recording(work: Path) -> None:
     assert [path.name for path in (work / "again" / "runs").iterdir()] == [first.result.identity]
 
 
-def test_notebook(work: Path, engines: dict[str, VirtualEngine], shared: Path) -> None:
+def test_notebook(work: Path, engines: dict[str, VirtualEngine], shared_results: Path) -> None:
     """The example runs from beginning to end, and draws; what is kept of its outputs stays small."""
     file = ROOT / "docs" / "notebook.ipynb"
     assert file.stat().st_size < 100_000
     notebook = nbformat.read(file, as_version=4)
     runs = load(ROOT / "examples" / "two-paths.toml").runs
-    with Bench(engines, work, shared).reusing(runs, work / "results" / "two-paths"):
+    with Bench(engines, work, shared_results).reuse(runs, work / "results" / "two-paths"):
         client = NotebookClient(
             notebook, timeout=120, kernel_name="python3", resources={"metadata": {"path": str(work)}}
         )
@@ -85,10 +85,14 @@ def test_every_column_has_a_meaning(work: Path, name: str) -> None:
     results = open_results(work / "results" / name)
     seen = 0
     for frame, columns in FRAMES.items():
-        found = [one for one in getattr(results, frame).columns if "." not in one and not one.startswith("share ")]
-        unknown = [one for one in found if one not in columns and one not in RUN]
+        names = [
+            column
+            for column in getattr(results, frame).columns
+            if "." not in column and not column.startswith("share ")
+        ]
+        unknown = [column for column in names if column not in columns and column not in RUN]
         assert not unknown, f"{frame}: {unknown}"
-        seen += len(found)
+        seen += len(names)
     assert seen > 100, f"only {seen} columns were seen"
 
 

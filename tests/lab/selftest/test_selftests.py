@@ -7,7 +7,7 @@ import hashlib
 import json
 from pathlib import Path
 
-from tests.lab import kept
+from tests.lab import shared_recordings
 from tests.lab.bench import mptcplab
 
 from mptcplab.campaign.identity import code_digest
@@ -34,18 +34,18 @@ def _same_machine() -> str:
     return hashlib.sha256(repr(facts).encode() + installed).hexdigest()[:16]
 
 
-def test_they_pass(tmp_path: Path, shared: Path) -> None:
+def test_they_pass(tmp_path: Path, shared_results: Path) -> None:
     """Twice, with the same output to the byte, names of namespaces and times included. An earlier session's is one."""
-    first, second, place = tmp_path / "first", tmp_path / "second", shared / "selftests" / _same_machine()
-    if not kept.lend(place, first):
+    first, second, place = tmp_path / "first", tmp_path / "second", shared_results / "selftests" / _same_machine()
+    if not shared_recordings.lend(place, first):
         (first / "stdout.json").write_text(_run(first))
-        kept.keep(first, place)
+        shared_recordings.keep(first, place)
     said = _run(second)
-    found = json.loads(said)
-    counts = {name: sum(one["test"] == name for one in found["results"]) for name in QUICK}
-    print(counts, found["virtual_seconds"])
-    assert found["errors"] == []
-    assert {one["verdict"] for one in found["results"]} <= {"ok", "skip"}, found["results"]
+    document = json.loads(said)
+    counts = {name: sum(result["test"] == name for result in document["results"]) for name in QUICK}
+    print(counts, document["virtual_seconds"])
+    assert document["errors"] == []
+    assert {result["verdict"] for result in document["results"]} <= {"ok", "skip"}, document["results"]
     assert counts["pm_netlink"] > 10, counts
     assert said == (first / "stdout.json").read_text()
     for name in QUICK:

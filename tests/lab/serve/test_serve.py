@@ -105,10 +105,10 @@ def test_an_experiment_from_the_form_to_its_report(server: Server, context: Brow
     expect(page.locator("#curves .curve")).to_have_count(2)
     rows = page.locator("#rows tbody tr")
     expect(rows).to_have_count(2)
-    found = {row.locator("td").first.inner_text(): float(row.locator("td").nth(1).inner_text()) for row in rows.all()}
+    values = {row.locator("td").first.inner_text(): float(row.locator("td").nth(1).inner_text()) for row in rows.all()}
     # Payload is about 95 % of 8 and of 13 Mbit/s; TCP has the first path only.
-    assert 7.0 < found["protocol tcp: bulk"] < 8.0
-    assert 11.0 < found["protocol mptcp: bulk"] < 13.0
+    assert 7.0 < values["protocol tcp: bulk"] < 8.0
+    assert 11.0 < values["protocol mptcp: bulk"] < 13.0
     # The next experiment begins with the values of this one, and the results are listed.
     assert page.locator('input[name="rate:link1"]').input_value() == "8"
     assert page.locator('select[name="scheduler"]').input_value() == "roundrobin"

@@ -54,10 +54,10 @@ def _events(text: str, event: str) -> list[dict[str, Any]]:
 def _wrap(plan: Plan, name: str, script: str) -> Plan:
     """A plan with the program ``name`` run by a script, in which ``$0`` is the program and ``$@`` are its words."""
     programs = [
-        replace(one, argv=("sh", "-c", script, *one.argv), starts=(*one.starts, STEER, "sleep"))
-        if one.name == name
-        else one
-        for one in plan.programs
+        replace(program, argv=("sh", "-c", script, *program.argv), starts=(*program.starts, STEER, "sleep"))
+        if program.name == name
+        else program
+        for program in plan.programs
     ]
     return replace(plan, programs=tuple(programs))
 
@@ -73,11 +73,11 @@ def test_traffic_moves_and_files_arrive(bench: Bench, kernel: str) -> None:
     log = recording.output("steering")
     moved = _events(log, "moved")
     assert switches(recording), log
-    assert {one["verdict"] for one in moved} <= {"moved", "idle"}, moved
-    assert any(one["verdict"] == "moved" and one["share"] > 0.5 for one in moved), moved
+    assert {event["verdict"] for event in moved} <= {"moved", "idle"}, moved
+    assert any(event["verdict"] == "moved" and event["share"] > 0.5 for event in moved), moved
     last = _events(log, "decision")[-1]
     assert (last["silent"], last["conflicts"]) == ([], [])
-    assert not any(one["error"] for one in _events(log, "priority")), log
+    assert not any(event["error"] for event in _events(log, "priority")), log
 
 
 def test_fair_moves_once(bench: Bench) -> None:
@@ -93,14 +93,18 @@ def test_a_daemon_that_is_killed_and_starts_again(bench: Bench) -> None:
     log = output.text("steering")
     assert len(_events(log, "ready")) == 2
     restart_ns = _events(log, "ready")[1]["t_ns"]
-    decisions = [one for one in _events(log, "decision") if one["terminals"]]
-    before = [one for one in decisions if one["t_ns"] < restart_ns][-1]
-    after = next(one for one in decisions if one["t_ns"] > restart_ns and len(one["terminals"]) == 3)
+    decisions = [event for event in _events(log, "decision") if event["terminals"]]
+    before = [decision for decision in decisions if decision["t_ns"] < restart_ns][-1]
+    after = next(
+        decision for decision in decisions if decision["t_ns"] > restart_ns and len(decision["terminals"]) == 3
+    )
     assert sorted(before["terminals"].values()) == ["ap1", "ap1", "ap2"], before
     assert after["terminals"] == before["terminals"]
-    together = [one for one in decisions if one["t_ns"] > restart_ns and len(one["terminals"]) == 3]
+    together = [decision for decision in decisions if decision["t_ns"] > restart_ns and len(decision["terminals"]) == 3]
     assert len(together) > 2
-    assert not any(one["moves"] for one in decisions if restart_ns < one["t_ns"] <= together[-1]["t_ns"]), decisions
+    assert not any(
+        decision["moves"] for decision in decisions if restart_ns < decision["t_ns"] <= together[-1]["t_ns"]
+    ), decisions
 
 
 def test_an_agent_that_stops_moves_nobody(bench: Bench) -> None:
@@ -109,10 +113,10 @@ def test_an_agent_that_stops_moves_nobody(bench: Bench) -> None:
     output = bench.live(_wrap(_plan(bench, RATIO), "steering-agent.ap2", script))
     log = output.text("steering")
     decisions = _events(log, "decision")
-    silent = [one for one in decisions if one["silent"] == ["ap2"] and one["t_ns"] > 13 * S]
+    silent = [decision for decision in decisions if decision["silent"] == ["ap2"] and decision["t_ns"] > 13 * S]
     assert silent, "it was noticed"
-    assert not any(one["moves"] for one in silent)
-    assert not any("ap2" in one["received"] for one in silent)
+    assert not any(decision["moves"] for decision in silent)
+    assert not any("ap2" in decision["received"] for decision in silent)
     assert decisions[-1]["silent"] == [], "it came back"
 
 
@@ -145,7 +149,7 @@ def test_a_daemon_that_misses_events_reads_the_state_anew(bench: Bench) -> None:
     output = bench.live(plan)
     log = output.text("steering")
     (overrun,) = _events(log, "overrun")
-    after = [one for one in _events(log, "decision") if one["t_ns"] > overrun["t_ns"] and one["terminals"]]
+    after = [event for event in _events(log, "decision") if event["t_ns"] > overrun["t_ns"] and event["terminals"]]
     assert len(after) > 2, "it goes on"
     assert after[0]["silent"] == [], "reports waited in their socket"
     assert switches_in(log), "and steers"

@@ -120,7 +120,7 @@ def test_it_goes_on_where_it_was_ended(
     assert len(after) == 8
     assert before.items() <= after.items(), "what was recorded was made again"
     if number == signal.SIGKILL:
-        with bench.reusing(load(studies / "first" / "s.toml").runs, tmp_path / "whole" / "first"):
+        with bench.reuse(load(studies / "first" / "s.toml").runs, tmp_path / "whole" / "first"):
             ended, _, said = _end(_start(studies, "first", "--out", tmp_path / "whole"))
         assert (ended, _measure(out)) == (0, _measure(tmp_path / "whole")), said
 
@@ -128,11 +128,11 @@ def test_it_goes_on_where_it_was_ended(
 def test_what_fails_and_what_lacks(bench: Bench, studies: Path, tmp_path: Path) -> None:
     """The other tables are measured; the scoreboard says which were not, the page has all, and the status is 1."""
     out = tmp_path / "r"
-    with bench.reusing(load(studies / "first" / "s.toml").runs, out / "first"):
+    with bench.reuse(load(studies / "first" / "s.toml").runs, out / "first"):
         status, said, errors = _end(_start(studies, "--all", "--out", out))
     assert status == 1, errors
     board = json.loads((out / "scoreboard.json").read_text())["tables"]
-    assert [(one["study"], one["form"], one["remark"]) for one in board] == [
+    assert [(entry["study"], entry["form"], entry["remark"]) for entry in board] == [
         ("first", "full", ""),
         ("second", "full", "4 of 8 runs failed"),
         ("second", None, "not measured"),

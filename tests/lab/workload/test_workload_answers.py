@@ -63,7 +63,7 @@ def test_thinking_times_are_exponential(bench: Bench) -> None:
     answers = read_responses(recording, "it.client")
     pauses = [(b.asked_ns - a.t_ns) / 1e6 for a, b in pairwise(answers)]
     mean = sum(pauses) / len(pauses)
-    deviation = math.sqrt(sum((one - mean) ** 2 for one in pauses) / len(pauses))
+    deviation = math.sqrt(sum((pause - mean) ** 2 for pause in pauses) / len(pauses))
     print(f"n {len(pauses)}, mean {mean:.2f} ms, deviation {deviation:.2f} ms")
     assert mean == pytest.approx(60, abs=4 * 60 / math.sqrt(len(pauses)))
     assert deviation == pytest.approx(60, rel=0.2), "its own deviation is 1/sqrt(2n) x 2, about 6 %"
@@ -91,10 +91,10 @@ def test_a_short_flow_takes_two_round_trips(bench: Bench) -> None:
 def test_sizes_have_their_mean_and_deviation(bench: Bench, sizes: str, relative_deviation: float) -> None:
     workload = f'kind = "web"\nduration = "50 s"\ninterval = "50 ms"\ntimes = "fixed"\nresponse = "20 kB"\n{sizes}'
     recording = bench.record(_text(workload), "transport.protocol=tcp")[0]
-    found = [one.response for one in read_responses(recording, "it.client")]
-    assert len(found) == 1000, "one every 50 ms"
-    mean = sum(found) / len(found)
-    deviation = math.sqrt(sum((one - mean) ** 2 for one in found) / len(found))
+    times = [response.response for response in read_responses(recording, "it.client")]
+    assert len(times) == 1000, "one every 50 ms"
+    mean = sum(times) / len(times)
+    deviation = math.sqrt(sum((value - mean) ** 2 for value in times) / len(times))
     print(f"{sizes}: mean {mean:.0f} B, deviation {deviation:.0f} B")
     assert mean == pytest.approx(20e3, rel=4 * relative_deviation / math.sqrt(1000))
     assert deviation == pytest.approx(20e3 * relative_deviation, rel=0.2)
@@ -107,11 +107,11 @@ def test_pareto_sizes_have_their_tail(bench: Bench) -> None:
         'sizes = "pareto"\nshape = 1.5\nlargest = "500 kB"'
     )
     recording = bench.record(_text(workload), "transport.protocol=tcp")[0]
-    found = [one.response for one in read_responses(recording, "it.client")]
-    beyond = sum(one > 100_000 for one in found) / len(found)
-    print(f"least {min(found)}, largest {max(found)}, beyond 100 kB {beyond:.3f}")
-    assert min(found) == pytest.approx(10_000, rel=0.02)
-    assert max(found) <= 500_000
+    sizes = [response.response for response in read_responses(recording, "it.client")]
+    beyond = sum(size > 100_000 for size in sizes) / len(sizes)
+    print(f"least {min(sizes)}, largest {max(sizes)}, beyond 100 kB {beyond:.3f}")
+    assert min(sizes) == pytest.approx(10_000, rel=0.02)
+    assert max(sizes) <= 500_000
     assert beyond == pytest.approx(0.0316, abs=4 * math.sqrt(0.0316 / 1000))
 
 

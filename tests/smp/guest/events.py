@@ -115,9 +115,9 @@ class Events:
 
     def _toggle(self, failed: set[_T], all_of_them: list[_T]) -> _T:
         """Let one fail, or more often one that has failed work again, so that most work at any time."""
-        one = self._chance.choice(sorted(failed) if failed and self._chance.random() < 0.9 else all_of_them)
-        failed ^= {one}
-        return one
+        name = self._chance.choice(sorted(failed) if failed and self._chance.random() < 0.9 else all_of_them)
+        failed ^= {name}
+        return name
 
     def _interface(self) -> Event:
         path = self._toggle(self._down, list(PATHS))

@@ -23,49 +23,49 @@ _GAP_S = 0.05
 _RESET = struct.pack("ii", 1, 0)
 
 
-def _act(one: socket.socket, chance: random.Random, done: Counter[str]) -> None:
+def _act(connection: socket.socket, chance: random.Random, done: Counter[str]) -> None:
     """Do something to a connection other than to send and to read."""
     action = chance.choice(("control", "control", "scheduler", "scheduler", "info"))
     done[f"socket: {action}"] += 1
     if action == "control":
-        one.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, chance.choice(CONGESTION_CONTROLS).encode())
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, chance.choice(CONGESTION_CONTROLS).encode())
     elif action == "scheduler":
-        one.setsockopt(_SOL_MPTCP, _MPTCP_SCHEDULER, chance.choice(SCHEDULERS).encode())
+        connection.setsockopt(_SOL_MPTCP, _MPTCP_SCHEDULER, chance.choice(SCHEDULERS).encode())
     else:
-        one.getsockopt(_SOL_MPTCP, _MPTCP_INFO, 256)
-        one.getsockopt(_SOL_MPTCP, _MPTCP_SCHEDULER, 16)
+        connection.getsockopt(_SOL_MPTCP, _MPTCP_INFO, 256)
+        connection.getsockopt(_SOL_MPTCP, _MPTCP_SCHEDULER, 16)
 
 
-def converse(one: socket.socket, chance: random.Random, done: Counter[str]) -> None:
+def converse(connection: socket.socket, chance: random.Random, done: Counter[str]) -> None:
     """Send, read and act for some seconds, then end the connection in one of several ways."""
-    one.setblocking(False)
+    connection.setblocking(False)
     data, now = chance.randbytes(60_000), time.monotonic()
     ends_at, acts_at = now + chance.uniform(0.2, _LONGEST_S), now
     writes = chance.random() < 0.7
     while (now := time.monotonic()) < ends_at:
         if now >= acts_at:
-            _act(one, chance, done)
+            _act(connection, chance, done)
             acts_at = now + chance.expovariate(1 / _GAP_S)
-        readable, writable, _ = select.select([one], [one] if writes else [], [], max(0.0, acts_at - now))
-        if readable and not one.recv(65536):
+        readable, writable, _ = select.select([connection], [connection] if writes else [], [], max(0.0, acts_at - now))
+        if readable and not connection.recv(65536):
             break
         if writable:
-            one.send(data[: chance.randrange(1, len(data))])
+            connection.send(data[: chance.randrange(1, len(data))])
     end = chance.choice(("close", "half", "reset"))
     done[f"socket: {end}"] += 1
     if end == "half":
-        one.shutdown(socket.SHUT_WR)
-        one.settimeout(1.0)
-        while one.recv(65536):
+        connection.shutdown(socket.SHUT_WR)
+        connection.settimeout(1.0)
+        while connection.recv(65536):
             pass
     elif end == "reset":
-        one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
 
 
-def _safely(one: socket.socket, chance: random.Random, done: Counter[str]) -> None:
+def _safely(connection: socket.socket, chance: random.Random, done: Counter[str]) -> None:
     try:
-        with one:
-            converse(one, chance, done)
+        with connection:
+            converse(connection, chance, done)
     except OSError as error:
         done[f"socket: {type(error).__name__}"] += 1
 
@@ -75,19 +75,19 @@ def call(seed: int, number: int, until: float) -> dict[str, int]:
     chance, done = random.Random(f"{seed} talk {number}"), Counter[str]()
     while time.monotonic() < until:
         six = chance.random() < 0.3
-        one = socket.socket(socket.AF_INET6 if six else socket.AF_INET, socket.SOCK_STREAM, IPPROTO_MPTCP)
-        one.settimeout(3.0)
+        connection = socket.socket(socket.AF_INET6 if six else socket.AF_INET, socket.SOCK_STREAM, IPPROTO_MPTCP)
+        connection.settimeout(3.0)
         try:
             if chance.random() < 0.3:
-                one.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, chance.choice((10_000, 50_000, 200_000)))
-            one.connect((address("server", chance.choice(PATHS), six=six), TALK_PORT))
+                connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, chance.choice((10_000, 50_000, 200_000)))
+            connection.connect((address("server", chance.choice(PATHS), six=six), TALK_PORT))
         except OSError:
             done["socket: not connected"] += 1
-            one.close()
+            connection.close()
             time.sleep(0.05)
             continue
         done["connections: talk"] += 1
-        _safely(one, chance, done)
+        _safely(connection, chance, done)
     return dict(done)
 
 
@@ -100,7 +100,7 @@ def answer(seed: int) -> None:
             listener.bind(("::", TALK_PORT))
             listener.listen()
             for _ in range(chance.randrange(5, 50)):
-                one, _ = listener.accept()
+                connection, _ = listener.accept()
                 number += 1
-                own = random.Random(f"{seed} answer {number}")
-                threading.Thread(target=_safely, args=(one, own, done), daemon=True).start()
+                decisions = random.Random(f"{seed} answer {number}")
+                threading.Thread(target=_safely, args=(connection, decisions, done), daemon=True).start()

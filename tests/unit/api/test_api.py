@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 from tests.unit.cli.test_imports import LIBRARIES
-from tests.unit.compared import MUCH_SLOWER, A, row_of
-from tests.unit.compared import write as write_results
-from tests.unit.made_results import make_results
-from tests.unit.made_studies import Labs, second_fails
-from tests.unit.written import Write
+from tests.unit.comparisons import MUCH_SLOWER, A, row_of
+from tests.unit.comparisons import write as write_results
+from tests.unit.example_studies import Labs, second_fails
+from tests.unit.results_folders import make_results
+from tests.unit.scenario_files import Write
 
 from mptcplab import api
 from mptcplab.api.sources import override_texts

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.made_results import TWO_LINES, make_results, write_run
-from tests.unit.made_studies import Labs
-from tests.unit.written import Write
+from tests.unit.example_studies import Labs
+from tests.unit.results_folders import TWO_LINES, make_results, write_run
+from tests.unit.scenario_files import Write
 
 from mptcplab import api
 from mptcplab.api import commands, twins

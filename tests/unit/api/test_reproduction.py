@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click.testing
 import pytest
-from tests.unit.made_studies import Labs, call, ended, scoreboard, second_fails
+from tests.unit.example_studies import Labs, call, run_to_end, scoreboard, second_fails
 
 from mptcplab.api import reproduction
 from mptcplab.campaign.rounds import Rounds
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.slow
 
 
 def test_everything_ends_with_a_scoreboard(labs: Labs, tmp_path: Path) -> None:
-    result = ended(tmp_path / "r", "--all")
+    result = run_to_end(tmp_path / "r", "--all")
     assert labs.made == 2 * 12, "of each study four points with three seeds"
     summary = (
         "Of 8 published values: agree 6, differ for a supposed reason 2, unexplained 0. With half of the tolerance"
@@ -51,25 +51,25 @@ def test_everything_ends_with_a_scoreboard(labs: Labs, tmp_path: Path) -> None:
 
 
 def test_without_a_study_is_everything(labs: Labs, tmp_path: Path) -> None:
-    ended(tmp_path / "r")
+    run_to_end(tmp_path / "r")
     assert labs.made == 2 * 12
     with pytest.raises(InputError, match="--all and made"):
-        ended(tmp_path / "r", "made", "--all")
+        run_to_end(tmp_path / "r", "made", "--all")
 
 
 def test_a_study_ends_with_its_own_scoreboard(labs: Labs, tmp_path: Path) -> None:
-    result = ended(tmp_path / "r", "made")
+    result = run_to_end(tmp_path / "r", "made")
     assert labs.made == 12
     assert "Scoreboard, full form" in result.stdout
     assert "other" not in result.stdout
     assert not (tmp_path / "r" / "scoreboard.json").exists(), "it is not about everything"
-    assert "Scoreboard" not in ended(tmp_path / "r", "made/1").stdout
+    assert "Scoreboard" not in run_to_end(tmp_path / "r", "made/1").stdout
 
 
 def test_json_is_one_document(labs: Labs, tmp_path: Path) -> None:
     assert labs.made == 0
-    document = json.loads(ended(tmp_path / "r", "--all", "--json").stdout)
-    assert [f"{one['study']}/{one['table']}" for one in document["tables"]] == [
+    document = json.loads(run_to_end(tmp_path / "r", "--all", "--json").stdout)
+    assert [f"{entry['study']}/{entry['table']}" for entry in document["tables"]] == [
         "made/1",
         "made/more",
         "other/1",
@@ -80,17 +80,19 @@ def test_json_is_one_document(labs: Labs, tmp_path: Path) -> None:
 
 def test_a_failed_run_costs_no_table(labs: Labs, tmp_path: Path) -> None:
     labs.fate = second_fails
-    result = ended(tmp_path / "r", "--all", status=Exit.FAILED)
+    result = run_to_end(tmp_path / "r", "--all", status=Exit.FAILED)
     assert labs.made == 2 * 10
-    assert {one["remark"] for one in scoreboard(tmp_path / "r").values()} == {"2 of 12 runs failed"}
+    assert {entry["remark"] for entry in scoreboard(tmp_path / "r").values()} == {"2 of 12 runs failed"}
     assert "mptcplab: made/1: 2 of 12 runs failed, the first being protocol mptcp" in result.stderr
     assert result.stdout.count("[!] Warning: incomplete, 2 of 12 runs failed.") == 4
     document = json.loads((tmp_path / "r" / "made" / "table-1.json").read_text())
-    assert [(one["seed"], one["error"]) for one in document["failed"]] == 2 * [(2, "it ended with status 1")]
+    assert [(failure["seed"], failure["error"]) for failure in document["failed"]] == 2 * [
+        (2, "it ended with status 1")
+    ]
     assert (tmp_path / "r" / "made" / "failed-1.sh").read_text().count("--seed 2 --repeats 1") == 2
     labs.fate = lambda _: None
-    ended(tmp_path / "r", "--all")
-    assert {one["remark"] for one in scoreboard(tmp_path / "r").values()} == {""}
+    run_to_end(tmp_path / "r", "--all")
+    assert {entry["remark"] for entry in scoreboard(tmp_path / "r").values()} == {""}
     assert not list((tmp_path / "r").glob("*/failed*"))
 
 
@@ -117,9 +119,9 @@ def _lacks_kernel(_: Rounds, out: Path) -> None:
 
 def test_what_this_machine_lacks_costs_no_other_table(labs: Labs, tmp_path: Path) -> None:
     labs.before = _lacks_kernel
-    result = ended(tmp_path / "r", "--all", status=Exit.MISSING)
+    result = run_to_end(tmp_path / "r", "--all", status=Exit.MISSING)
     board = scoreboard(tmp_path / "r")
-    assert [one["remark"] for one in board.values()] == ["", "", "not measured", "not measured"]
+    assert [entry["remark"] for entry in board.values()] == ["", "", "not measured", "not measured"]
     assert board["other/1"]["why"] == f"{KERNEL.message} (mptcplab kernel build 6.99)", "as the run itself says it"
     assert board["other/1"]["values"]["not measured"] == 4
     assert board["other/1"]["claims"]["not measured"] == 1
@@ -127,16 +129,16 @@ def test_what_this_machine_lacks_costs_no_other_table(labs: Labs, tmp_path: Path
     assert board["other/1"]["why"] in (tmp_path / "r" / "report.html").read_text()
     assert f"mptcplab: other/1: {KERNEL.message}" in result.stderr
     with pytest.raises(MissingError, match=r"6\.99"):
-        ended(tmp_path / "r", "other/1")
+        run_to_end(tmp_path / "r", "other/1")
     labs.fate = second_fails
-    ended(tmp_path / "r", "--all", status=Exit.FAILED)
+    run_to_end(tmp_path / "r", "--all", status=Exit.FAILED)
 
 
 @pytest.mark.usefixtures("debian")
 def test_what_is_missing_is_named_before_the_first_run(labs: Labs, tmp_path: Path) -> None:
     """All of it, once; the tables that lack nothing are measured, and the others are not tried."""
     labs.lacks = {"other": [IPTABLES, KERNEL]}
-    result = ended(tmp_path / "r", "--all", status=Exit.MISSING)
+    result = run_to_end(tmp_path / "r", "--all", status=Exit.MISSING)
     *said, progress = result.stderr.splitlines()[:4]
     assert said == [
         "mptcplab: 2 of 4 tables cannot be measured: this machine lacks iptables and kernel 6.99",
@@ -147,12 +149,12 @@ def test_what_is_missing_is_named_before_the_first_run(labs: Labs, tmp_path: Pat
     assert result.stderr.count("iptables") == 2, "the message, and the command"
     assert labs.made == 12
     board = scoreboard(tmp_path / "r")
-    assert [one["remark"] for one in board.values()] == ["", "", "not measured", "not measured"]
+    assert [entry["remark"] for entry in board.values()] == ["", "", "not measured", "not measured"]
     why = "this machine lacks iptables and kernel 6.99 (mptcplab doctor --for other/1 --install)"
     assert board["other/1"]["why"] == why, "a table names the command for itself, on one line"
     labs.lacks["made"] = [KERNEL]
     with pytest.raises(MissingError, match=r"this machine lacks iptables and kernel 6\.99") as caught:
-        ended(tmp_path / "all", "--all", "--set", "repeats=2")
+        run_to_end(tmp_path / "all", "--all", "--set", "repeats=2")
     first, _ = (caught.value.hint or "").splitlines()
     assert first == "mptcplab doctor --for made --for other --set repeats=2 --install"
     assert not (tmp_path / "all").exists()
@@ -162,9 +164,9 @@ def test_a_program_that_is_missing(labs: Labs, tmp_path: Path) -> None:
     """It is found out with every run."""
     labs.fate = lambda run: MissingError("this machine has no 'nginx'", hint="apt") if run.point.settings else None
     labs.before = lambda _, out: setattr(labs, "fate", labs.fate if out.name == "made" else lambda _: None)
-    ended(tmp_path / "r", "--all", status=Exit.MISSING)
+    run_to_end(tmp_path / "r", "--all", status=Exit.MISSING)
     board = scoreboard(tmp_path / "r")
-    assert [one["why"] for one in board.values()] == ["this machine has no 'nginx' (apt)"] * 2 + [""] * 2
+    assert [entry["why"] for entry in board.values()] == ["this machine has no 'nginx' (apt)"] * 2 + [""] * 2
 
 
 def test_runs_without_such_a_value(labs: Labs, studies: Path, tmp_path: Path) -> None:
@@ -174,7 +176,7 @@ def test_runs_without_such_a_value(labs: Labs, studies: Path, tmp_path: Path) ->
         text = text.replace("[tables.more]", '[tables.more]\nvalue = "gap_s"').replace('"Mbit/s"', '"s"')
         text = text.replace("[tables.1]", '[tables.1]\nvalue = "duration_s"')
         (studies / name / "study.toml").write_text(text)
-    ended(tmp_path / "r", "--all", status=Exit.FAILED)
+    run_to_end(tmp_path / "r", "--all", status=Exit.FAILED)
     assert labs.made == 2 * 12
     board = scoreboard(tmp_path / "r")
     assert (board["made/more"]["remark"], board["made/more"]["why"]) == (
@@ -182,7 +184,7 @@ def test_runs_without_such_a_value(labs: Labs, studies: Path, tmp_path: Path) ->
         "none of its runs has the table's metric",
     )
     with pytest.raises(LabError, match="has the table's metric"):
-        ended(tmp_path / "r", "made/more")
+        run_to_end(tmp_path / "r", "made/more")
 
 
 def test_nothing_can_be_measured(labs: Labs, tmp_path: Path) -> None:
@@ -191,7 +193,7 @@ def test_nothing_can_be_measured(labs: Labs, tmp_path: Path) -> None:
 
     labs.before = lacks
     with pytest.raises(MissingError):
-        ended(tmp_path / "r", "--all")
+        run_to_end(tmp_path / "r", "--all")
     assert not (tmp_path / "r").exists()
 
 
@@ -201,7 +203,7 @@ def test_what_the_user_wrote_wrong_ends_it(labs: Labs, tmp_path: Path) -> None:
 
     labs.before = wrong
     with pytest.raises(InputError):
-        ended(tmp_path / "r", "--all")
+        run_to_end(tmp_path / "r", "--all")
 
 
 def test_an_interrupt_leaves_what_is_measured(labs: Labs, tmp_path: Path) -> None:
@@ -213,25 +215,30 @@ def test_an_interrupt_leaves_what_is_measured(labs: Labs, tmp_path: Path) -> Non
     result = call(tmp_path / "r", "--all")
     assert isinstance(result.exception, click.exceptions.Abort | KeyboardInterrupt)
     assert "2 of 4 tables" in result.stderr
-    assert [one["remark"] for one in scoreboard(tmp_path / "r").values()] == ["", "", "not measured", "not measured"]
+    assert [entry["remark"] for entry in scoreboard(tmp_path / "r").values()] == [
+        "",
+        "",
+        "not measured",
+        "not measured",
+    ]
     assert len(read_documents(tmp_path / "r" / "made")) == 2
 
 
 def test_the_list_says_what_is_left(labs: Labs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def left(runs: list[Run], folder: Path) -> list[Run]:
+    def find_missing(runs: list[Run], folder: Path) -> list[Run]:
         if folder.name == "other":
             raise KERNEL
         return [run for run in runs if run.seed > 1]
 
-    monkeypatch.setattr(reproduction, "missing_runs", left)
+    monkeypatch.setattr(reproduction, "missing_runs", find_missing)
     labs.lacks["other"] = [IPTABLES, KERNEL]
-    output = ended(tmp_path / "r", "--all", "--list").stdout.splitlines()
+    output = run_to_end(tmp_path / "r", "--all", "--list").stdout.splitlines()
     assert output[0].startswith("made/1: first (12 runs, 4 recorded, about ")
     lacks = "this machine lacks iptables and kernel 6.99 (mptcplab doctor --for other/1 --install)"
     assert output[2] == f"other/1: first (12 runs, {lacks})"
     assert labs.made == 0
-    document = json.loads(ended(tmp_path / "r", "--list", "--json").stdout)
-    assert [(one["runs"], one["recorded"], bool(one["lacks"])) for one in document["tables"]] == [
+    document = json.loads(run_to_end(tmp_path / "r", "--list", "--json").stdout)
+    assert [(table["runs"], table["recorded"], bool(table["lacks"])) for table in document["tables"]] == [
         (12, 4, False),
         (12, 4, False),
         (12, 0, True),

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from bench import algorithms, curves, lab, machines, overhead, page, present, scenarios
 from bench.ratios import Ratio
-from bench.usage import Usage, measured
+from bench.usage import Usage, measure_usage
 
 from mptcplab.errors import MissingError
 from mptcplab.kernel.data import DEFAULT_VERSION
@@ -52,7 +52,7 @@ def test_no_exponent_is_claimed_where_the_work_hardly_differs() -> None:
         scenarios.two_paths("iperf3", "60 s"),
         scenarios.table_4_1("iperf3", "60 s"),
         scenarios.one_path("2 Gbit/s", "5 s", routers=16, connections=128),
-        scenarios.unshaped("2 s", delay="1 ms", quantum="0 us"),
+        scenarios.unshaped_path("2 s", delay="1 ms", quantum="0 us"),
         scenarios.star(8, 250, "5 s"),
         scenarios.many_paths(8, "5 s"),
         scenarios.two_paths("flow", "5 s", sampled="1 ms"),
@@ -88,7 +88,7 @@ def test_usage_of_children_is_counted_even_when_nobody_waits_for_them() -> None:
             os._exit(0)
         return "done"
 
-    result, usage = measured(work)
+    result, usage = measure_usage(work)
     assert result == "done"
     assert usage.cpu >= 0.04
 
@@ -98,7 +98,7 @@ def test_error_of_the_measured_work_is_raised() -> None:
         raise ValueError("broken")
 
     with pytest.raises(RuntimeError, match="broken"):
-        measured(work)
+        measure_usage(work)
 
 
 def test_table_says_what_was_left_out_and_why() -> None:
@@ -119,9 +119,13 @@ def test_stages_of_the_overhead_add_up() -> None:
 def test_expensive_algorithm_is_distinguished_from_a_cheap_one() -> None:
     level = [1.0, 1.0, 1.0]
     costs = [
-        algorithms.Cost("cheap", one=level, two=[1.0, 1.2, 1.05], whole_one=level, whole_two=[2.0, 2.0, 2.0]),
-        algorithms.Cost("dear", one=level, two=[1.0, 1.2, 1.15], whole_one=level, whole_two=level),
-        algorithms.Cost("dear on one path", one=[1.0, 1.2, 1.15], two=level, whole_one=level, whole_two=level),
+        algorithms.Cost(
+            "cheap", one_path=level, two_paths=[1.0, 1.2, 1.05], whole_one=level, whole_two=[2.0, 2.0, 2.0]
+        ),
+        algorithms.Cost("dear", one_path=level, two_paths=[1.0, 1.2, 1.15], whole_one=level, whole_two=level),
+        algorithms.Cost(
+            "dear on one path", one_path=[1.0, 1.2, 1.15], two_paths=level, whole_one=level, whole_two=level
+        ),
     ]
     table = present.algorithm_table(costs)
     assert [row[-1] for row in table.rows] == ["yes", "no", "no"], table.rows
@@ -130,7 +134,7 @@ def test_expensive_algorithm_is_distinguished_from_a_cheap_one() -> None:
 
 def test_page_is_what_the_files_of_the_machines_say() -> None:
     text = page.PAGE.read_text()
-    assert text == page.written(text, machines.load()), "run: python -m bench.page"
+    assert text == page.update_blocks(text, machines.load()), "run: python -m bench.page"
 
 
 def test_file_of_a_machine_names_no_host() -> None:
@@ -142,7 +146,7 @@ def test_file_of_a_machine_names_no_host() -> None:
 
 def test_what_is_written_can_be_read_as_a_machine(tmp_path: Path) -> None:
     ratios = [Ratio("a", 2.0, [3.0, 2.5, 9.0], key="ns3-100-mbit"), Ratio("b", 1.0, left_out="x", key="native-payload")]
-    costs = [algorithms.Cost("lia", one=[1.0], two=[1.1], whole_one=[1.2], whole_two=[1.3])]
+    costs = [algorithms.Cost("lia", one_path=[1.0], two_paths=[1.1], whole_one=[1.2], whole_two=[1.3])]
     machines.write(tmp_path / "c.json", ratios, costs, load=(0.5, 1.0))
     (machine,) = machines.load(tmp_path)
     assert machine.values == {"ns3-100-mbit": [machines.Value(3.0, 2.5, 9.0, 3)]}
@@ -164,7 +168,7 @@ def test_file_of_a_machine_is_written_anew_but_for_its_notes(tmp_path: Path) -> 
 def test_table_4_1_is_the_study_s_own_scenario(tmp_path: Path) -> None:
     """All is as the study has it but the duration; the kind is changed only where iperf3 is asked for."""
     (table,) = select("subramani2018/4.1")
-    theirs = next(one for one in load(table.scenario).points if one.settings["transport.protocol"] == "mptcp")
+    theirs = next(point for point in load(table.scenario).points if point.settings["transport.protocol"] == "mptcp")
     file = tmp_path / "bench.toml"
     file.write_text(scenarios.table_4_1("flow", theirs.settings["workloads.bulk.duration"]))
     (ours,) = load(file).points
@@ -173,16 +177,18 @@ def test_table_4_1_is_the_study_s_own_scenario(tmp_path: Path) -> None:
 
 def test_every_congestion_control_and_scheduler_of_ours_is_measured() -> None:
     named = re.compile(r'^\t\.name\s*= "(\w+)"', re.MULTILINE)
-    found: dict[bool, set[str]] = {True: set(), False: set()}
+    schedulers: dict[bool, set[str]] = {True: set(), False: set()}
     for file in (Path(__file__).resolve().parents[3] / "kernel" / "net" / "mptcp").glob("*.c"):
-        found[file.name.startswith("sched_")].update(named.findall(file.read_text()))
-    assert found == {True: set(algorithms._SCHEDULERS), False: set(algorithms._CONGESTION_CONTROLS)}
+        schedulers[file.name.startswith("sched_")].update(named.findall(file.read_text()))
+    assert schedulers == {True: set(algorithms._SCHEDULERS), False: set(algorithms._CONGESTION_CONTROLS)}
 
 
 def test_ratio_is_given_as_the_range_over_machines() -> None:
-    one = machines.Machine("a", machines.ORIGINS[0], None, {"ns3-100-mbit": [machines.Value(12.4, 12.1, 12.7, 2)]})
-    other = machines.Machine("b", machines.ORIGINS[2], None, {"ns3-100-mbit": [machines.Value(5.9)]})
-    (row,) = page.ratio_table([one, other]).splitlines()[2:]
+    machine = machines.MeasuredMachine(
+        "a", machines.ORIGINS[0], None, {"ns3-100-mbit": [machines.Value(12.4, 12.1, 12.7, 2)]}
+    )
+    other = machines.MeasuredMachine("b", machines.ORIGINS[2], None, {"ns3-100-mbit": [machines.Value(5.9)]})
+    (row,) = page.ratio_table([machine, other]).splitlines()[2:]
     assert row.endswith("| 12.4 (12.1 to 12.7), n = 2 | 5.9 | 5.9 to 12.4 | >= 12 | 1 of 2 |"), row
 
 
@@ -197,7 +203,7 @@ def test_ratio_is_given_as_the_range_over_machines() -> None:
     ],
 )
 def test_target_is_judged(value: float, target: str, expected: bool) -> None:
-    assert page.reached(value, target) is expected
+    assert page.meets_target(value, target) is expected
 
 
 def test_machine_of_unknown_origin_is_refused(tmp_path: Path) -> None:

@@ -43,17 +43,17 @@ def test_samples_are_counted_by_address() -> None:
         14001005050 (/dev/shm/#38665 (deleted))
         ffffffff81000000 ([kernel.kallsyms])
     """
-    found = profile.count(script.strip(), functions)
-    assert found["TCP and MPTCP"] == pytest.approx(0.4)
-    assert found["links' queues"] == pytest.approx(0.2)
-    assert found["programs and system calls"] == pytest.approx(0.2)
-    assert found["host kernel"] == pytest.approx(0.2)
-    assert set(found) == set(profile.PARTS)
+    counts = profile.count(script.strip(), functions)
+    assert counts["TCP and MPTCP"] == pytest.approx(0.4)
+    assert counts["links' queues"] == pytest.approx(0.2)
+    assert counts["programs and system calls"] == pytest.approx(0.2)
+    assert counts["host kernel"] == pytest.approx(0.2)
+    assert set(counts) == set(profile.PARTS)
 
 
 def test_table_subtracts_the_lab_without_traffic(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     now, before = costs.Side([1.2, 1.1, 9.0], [0.2, 0.2, 0.2]), costs.Side([2.5, 2.5, 2.5], [0.5, 0.5, 0.5])
-    point = costs.Point("16", 500_000, now, before, dict.fromkeys(profile.PARTS, 1 / len(profile.PARTS)))
+    point = costs.CostPoint("16", 500_000, now, before, dict.fromkeys(profile.PARTS, 1 / len(profile.PARTS)))
     file = tmp_path / "costs.json"
     file.write_text(json.dumps({"curves": {"flows": [asdict(point)]}}))
     monkeypatch.setattr(costs, "FILE", file)

@@ -55,7 +55,7 @@ def test_leftovers_are_removed_unless_in_use(tmp_path: Path) -> None:
 
 
 def test_a_second_one_waits_for_the_lock(tmp_path: Path) -> None:
-    """While another process holds the lock, ``waiting`` is called; then the lock is acquired."""
+    """While another process holds the lock, ``announce_wait`` is called; then the lock is acquired."""
     calls: list[str] = []
     ready, tell_ready = os.pipe()
     child = os.fork()
@@ -68,11 +68,11 @@ def test_a_second_one_waits_for_the_lock(tmp_path: Path) -> None:
         os._exit(0)
     os.read(ready, 1)
 
-    def waiting() -> None:
+    def announce_wait() -> None:
         calls.append("waiting")
         (tmp_path / "waiting").touch()
 
-    with hold_lock("x", tmp_path, waiting=waiting):
+    with hold_lock("x", tmp_path, waiting=announce_wait):
         assert calls == ["waiting"]
     os.waitpid(child, 0)
 

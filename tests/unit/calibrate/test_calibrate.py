@@ -28,8 +28,8 @@ def _samples(costs: Costs, factors: list[float] | None = None) -> list[LoadSampl
     exact = [LoadSample(str(number), 1.0, *load) for number, load in enumerate(LOADS)]
     factors = factors or [1.0] * len(LOADS)
     return [
-        LoadSample(one.load, costs.cost_of(one) * factor, one.calls, one.bytes)
-        for one, factor in zip(exact, factors, strict=True)
+        LoadSample(sample.load, costs.cost_of(sample) * factor, sample.calls, sample.bytes)
+        for sample, factor in zip(exact, factors, strict=True)
     ]
 
 
@@ -37,9 +37,11 @@ def _samples(costs: Costs, factors: list[float] | None = None) -> list[LoadSampl
 def test_exact_costs_are_found(per_call: float, per_byte: float) -> None:
     costs = Costs(per_call, per_byte)
     samples = _samples(costs)
-    assume(min(one.cpu_ns for one in samples) > 1e-6)
-    found = fit(samples)
-    assert [found.cost_of(one) for one in samples] == pytest.approx([one.cpu_ns for one in samples], rel=1e-6)
+    assume(min(sample.cpu_ns for sample in samples) > 1e-6)
+    costs_found = fit(samples)
+    assert [costs_found.cost_of(sample) for sample in samples] == pytest.approx(
+        [sample.cpu_ns for sample in samples], rel=1e-6
+    )
 
 
 @given(st.lists(st.floats(0.7, 1.4), min_size=len(LOADS), max_size=len(LOADS)), st.floats(0, 1e4), st.floats(0.01, 10))
@@ -48,22 +50,22 @@ def test_no_other_costs_fit_better(factors: list[float], per_call: float, per_by
     samples = _samples(Costs(per_call, per_byte), factors)
 
     def squares(costs: Costs) -> float:
-        return sum(costs.error(one) ** 2 for one in samples)
+        return sum(costs.error(sample) ** 2 for sample in samples)
 
-    found = fit(samples)
-    assert found.per_call_ns >= 0
-    assert found.per_byte_ns >= 0
+    fitted = fit(samples)
+    assert fitted.per_call_ns >= 0
+    assert fitted.per_byte_ns >= 0
     for call, byte in ((1.01, 1), (0.99, 1), (1, 1.01), (1, 0.99)):
-        assert squares(Costs(found.per_call_ns * call, found.per_byte_ns * byte)) >= squares(found) - 1e-12
-    assert squares(Costs(found.per_call_ns + 1, found.per_byte_ns)) >= squares(found) - 1e-12
+        assert squares(Costs(fitted.per_call_ns * call, fitted.per_byte_ns * byte)) >= squares(fitted) - 1e-12
+    assert squares(Costs(fitted.per_call_ns + 1, fitted.per_byte_ns)) >= squares(fitted) - 1e-12
 
 
 def test_a_cost_is_never_negative() -> None:
     """Bytes that seem to save time: the calls have to explain it alone."""
     samples = [LoadSample("a", 1.0, 0.001, 1.0), LoadSample("b", 0.9, 0.001, 2.0)]
-    found = fit(samples)
-    assert found.per_byte_ns == 0
-    assert found.per_call_ns == pytest.approx(947.5, rel=0.01)
+    fitted = fit(samples)
+    assert fitted.per_byte_ns == 0
+    assert fitted.per_call_ns == pytest.approx(947.5, rel=0.01)
 
 
 def test_loads_that_are_alike_give_one_cost() -> None:
@@ -81,9 +83,9 @@ def test_chains_run_what_their_program_names(name: str) -> None:
     for cipher in program.ciphers or ("",):
         chain = program.chain(cipher, 1.5)
         servers = (*chain.sides, *chain.helpers)
-        started = {*(one.argv[0] for one in servers), *(load.argv[0] for load in chain.loads)}
+        started = {*(server.argv[0] for server in servers), *(load.argv[0] for load in chain.loads)}
         assert started == set(program.uses)
-        ports = [one.port for one in servers]
+        ports = [server.port for server in servers]
         assert len(set(ports)) == len(ports)
         assert len({load.name for load in chain.loads}) == len(chain.loads) >= 4
         if program.ciphers:
@@ -98,7 +100,7 @@ def test_payload_is_that_of_all_connections() -> None:
         {"event": "end", "conn": 0, "bytes": 1000},
         {"event": "end", "conn": 1, "bytes": 24},
     ]
-    assert flow_payload("".join(f"{json.dumps(one)}\n" for one in events)) == 1024
+    assert flow_payload("".join(f"{json.dumps(event)}\n" for event in events)) == 1024
     assert iperf3_payload(json.dumps({"end": {"sum_sent": {"bytes": 9}, "sum_received": {"bytes": 7}}})) == 7
 
 
@@ -108,11 +110,11 @@ def test_payload_is_that_of_all_connections() -> None:
 def test_jumps_of_the_counter_end_inside_of_it() -> None:
     """At the end of the comparisons: one past them, where bytes are added, or after that."""
     program = syscalls._program(3)
-    assert {len(one) for one in program} == {8}
+    assert {len(instruction) for instruction in program} == {8}
     jumps = {
-        at: at + 1 + int.from_bytes(one[2:4], "little", signed=True)
-        for at, one in enumerate(program)
-        if one[0] in (syscalls._JUMP, syscalls._JUMP_IF_EQUAL, syscalls._JUMP_UNLESS_POSITIVE)
+        at: at + 1 + int.from_bytes(instruction[2:4], "little", signed=True)
+        for at, instruction in enumerate(program)
+        if instruction[0] in (syscalls._JUMP, syscalls._JUMP_IF_EQUAL, syscalls._JUMP_UNLESS_POSITIVE)
     }
     end = len(program) - 2
     assert len(jumps) == len(syscalls.MOVING) + 3
@@ -124,9 +126,9 @@ def test_jumps_of_the_counter_end_inside_of_it() -> None:
 
 
 def test_costs_are_printed_as_a_scenario_writes_them() -> None:
-    one = SideCalibration("entry", Costs(3581.4, 0.04687), ())
-    assert command._toml(one) == '{ per_call = "3.58 us", per_byte = "0.047 ns" }'
-    cpu = Cpu.model_validate(one.cpu)
+    calibration = SideCalibration("entry", Costs(3581.4, 0.04687), ())
+    assert command._toml(calibration) == '{ per_call = "3.58 us", per_byte = "0.047 ns" }'
+    cpu = Cpu.model_validate(calibration.cpu)
     assert (cpu.per_call, cpu.per_byte) == (CpuTime(3_580_000), CpuTime(47))
 
 

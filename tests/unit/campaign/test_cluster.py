@@ -33,12 +33,12 @@ FACTS: dict[str, Any] = {
 def test_missing_dask_is_named_with_its_cure(monkeypatch: pytest.MonkeyPatch) -> None:
     real = builtins.__import__
 
-    def without(name: str, *rest: Any, **more: Any) -> Any:
+    def import_others(name: str, *rest: Any, **more: Any) -> Any:
         if name.split(".")[0] == "distributed":
             raise ImportError(name)
         return real(name, *rest, **more)
 
-    monkeypatch.setattr(builtins, "__import__", without)
+    monkeypatch.setattr(builtins, "__import__", import_others)
     with pytest.raises(MissingError) as error, cluster.connect("local"):
         pass
     assert error.value.hint == f"{sys.executable} -m pip install 'distributed>=2024.5'"

@@ -56,11 +56,11 @@ transport type update uplink upload via weights wifi wifi>backbone window worklo
 KNOWN = frozenset(_WORDS.split())
 
 
-def _before(described: Any) -> Any:
+def _drop_new_keys(described: Any) -> Any:
     """Return a description without the keys that were added since."""
     if isinstance(described, dict):
-        return {key: _before(value) for key, value in described.items() if key in KNOWN}
-    return [_before(entry) for entry in described] if isinstance(described, list) else described
+        return {key: _drop_new_keys(value) for key, value in described.items() if key in KNOWN}
+    return [_drop_new_keys(entry) for entry in described] if isinstance(described, list) else described
 
 
 def _texts(file: Path) -> Iterator[str]:
@@ -69,8 +69,8 @@ def _texts(file: Path) -> Iterator[str]:
         scenario = run.point.scenario
         network = Network(scenario, phases_of(scenario, run.seed).delays_ns)
         yield compile_plan(scenario, seed=run.seed).to_json()
-        yield json.dumps(_before(describe_scenario(network, scenario.server_ports)), sort_keys=True)
-        yield json.dumps(_before(resolve_scenario(run)))
+        yield json.dumps(_drop_new_keys(describe_scenario(network, scenario.server_ports)), sort_keys=True)
+        yield json.dumps(_drop_new_keys(resolve_scenario(run)))
         yield json.dumps(resolve_scenario(run, exclude_defaults=True))
 
 

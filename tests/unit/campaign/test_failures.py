@@ -36,10 +36,10 @@ def without_builds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def without_tshark(monkeypatch: pytest.MonkeyPatch) -> None:
-    def missing() -> str:
+    def raise_missing() -> str:
         raise MissingError("this machine has no 'tshark'", subject="tshark", packages=("tshark",))
 
-    monkeypatch.setattr("mptcplab.campaign.failures.tshark_path", missing)
+    monkeypatch.setattr("mptcplab.campaign.failures.tshark_path", raise_missing)
     monkeypatch.setattr("mptcplab.engine.virtual.engine.find_kernel", lambda _: None)
 
 

@@ -121,8 +121,8 @@ def test_results_with_other_points_are_replaced_with_a_note(tmp_path: Path, caps
 def test_no_figure_of_older_results_stays(tmp_path: Path) -> None:
     """One run without a sweep has no such file, and the sweep's would pass for its own."""
     _run(tmp_path)
-    own = tmp_path / "out" / "figure-for-my-paper.svg"
-    own.write_text("mine")
+    users_figure = tmp_path / "out" / "figure-for-my-paper.svg"
+    users_figure.write_text("mine")
     assert (tmp_path / "out" / "figure.svg").exists()
     _run(tmp_path, SCENARIO.partition("sweep.")[0])
-    assert [file.name for file in (tmp_path / "out").glob("figure*")] == [own.name]
+    assert [file.name for file in (tmp_path / "out").glob("figure*")] == [users_figure.name]

@@ -15,7 +15,7 @@ from subprocess import PIPE, Popen
 
 import pytest
 from tests.unit.engine.test_parts import build
-from tests.unit.made_flow import Made
+from tests.unit.flow_recording import Made
 
 from mptcplab.campaign.failures import check_failures
 from mptcplab.campaign.lab import CompletedRun, Lab
@@ -68,11 +68,11 @@ def experiment_of(tmp_path: Path, text: str = SCENARIO) -> Experiment:
 
 def _engines(tmp_path: Path, *versions: str) -> Engines:
     kernel = build(tmp_path)
-    found = {
+    engines = {
         version: VirtualEngine(kernel, dict.fromkeys((FLOW, SAMPLER), Path(__file__)))
         for version in versions or ("7.2",)
     }
-    return Engines(DEFAULT_ENGINE, found)
+    return Engines(DEFAULT_ENGINE, engines)
 
 
 def execute(
@@ -87,15 +87,17 @@ def execute(
 def test_points_take_turns_and_stand_together_in_the_end(tmp_path: Path) -> None:
     hand = Hand(lambda _: 1)
     done, rounds = execute(tmp_path, experiment_of(tmp_path), hand, jobs=1)
-    assert [one.run.label for one in done] == [f"delay {ms} ms, seed {seed}" for ms in (1, 2) for seed in (1, 2, 3)]
+    assert [completed.run.label for completed in done] == [
+        f"delay {ms} ms, seed {seed}" for ms in (1, 2) for seed in (1, 2, 3)
+    ]
     first = Rounds(experiment_of(tmp_path))
     assert [run.seed for run in first.first()] == [1, 1, 2, 2, 3, 3]
     assert first.first() == first.first() != [], "asking for the round does not use it up"
     assert rounds.max_runs == len(hand.made) == 6
     again, _ = execute(tmp_path, experiment_of(tmp_path), hand)
-    assert all(one.wall_seconds is None for one in again)
+    assert all(completed.wall_seconds is None for completed in again)
     assert len(hand.made) == 6, "what is recorded was made again"
-    assert [one.result for one in again] == [one.result for one in done]
+    assert [completed.result for completed in again] == [completed.result for completed in done]
 
 
 def test_fresh_makes_each_again_once(tmp_path: Path) -> None:
@@ -116,24 +118,24 @@ def test_two_points_that_are_the_same_run(tmp_path: Path) -> None:
         hand.made.clear()
         done = lab.execute(experiment.runs, jobs=4, progress=lambda _: None)
         assert len(hand.made) == len(set(hand.made)) == 3, hand.made
-        rows = rows_of(one.result for one in Rounds(experiment).sorted_runs(done) if one.result)
+        rows = rows_of(completed.result for completed in Rounds(experiment).sorted_runs(done) if completed.result)
         assert [(row.settings["kernel"], row.goodput_mbps.n) for row in rows] == [("7.2", 3), ("7.2-kkkkkkkkkkkk", 3)]
 
 
 def test_two_commands_in_one_folder(tmp_path: Path) -> None:
     """Beside each other, each run is made once, and both have everything."""
     hand = Hand(lambda _: 1, seconds=0.05)
-    found: list[list[CompletedRun]] = []
+    sweeps: list[list[CompletedRun]] = []
     experiment = experiment_of(tmp_path)
-    threads = [threading.Thread(target=lambda: found.append(execute(tmp_path, experiment, hand)[0])) for _ in range(3)]
+    threads = [threading.Thread(target=lambda: sweeps.append(execute(tmp_path, experiment, hand)[0])) for _ in range(3)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
     assert len(hand.made) == len(set(hand.made)) == 6, hand.made
-    assert [len(done) for done in found] == [6, 6, 6]
-    assert all(one.result for done in found for one in done)
-    assert found[0][0].folder is not None
+    assert [len(done) for done in sweeps] == [6, 6, 6]
+    assert all(completed.result for done in sweeps for completed in done)
+    assert sweeps[0][0].folder is not None
     assert not list((tmp_path / "out" / ".work" / "tmp").iterdir())
 
 
@@ -145,7 +147,7 @@ def test_failures_do_not_stop_the_others(tmp_path: Path) -> None:
 
     hand = Hand(fail)
     done, _ = execute(tmp_path, experiment_of(tmp_path), hand)
-    assert [one.error is not None for one in done] == [False, True, False, False, True, False]
+    assert [completed.error is not None for completed in done] == [False, True, False, False, True, False]
     with pytest.raises(LabError, match="2 of 6 runs failed, the first being delay 1 ms, seed 2") as raised:
         check_failures(done, lambda run: f"repeat {run.seed} {run.point.label}", tmp_path)
     assert raised.value.hint is not None
@@ -179,7 +181,7 @@ def test_a_damaged_recording_is_an_error_of_its_run_only(tmp_path: Path) -> None
     for name, damage in (("subflows.parquet", b"PAR1"), ("manifest.json", b"{}"), ("out/bulk.server.out", b"{")):
         (folder / name).write_bytes(damage)
         done, _ = execute(tmp_path, experiment_of(tmp_path), Hand(lambda _: 1))
-        assert [one.error is not None for one in done] == [True] + 5 * [False], name
+        assert [completed.error is not None for completed in done] == [True] + 5 * [False], name
         assert done[0].error is not None
         assert str(folder) in done[0].error.message
 
@@ -209,7 +211,7 @@ def _noisy(job: RunJob) -> float:
 def test_repeat_until_narrow(tmp_path: Path, jobs: int) -> None:
     """A point that does not vary has three runs; the other has more, the same with any number of jobs."""
     done, rounds = execute(tmp_path, experiment_of(tmp_path, UNTIL), Hand(_noisy), jobs=jobs)
-    rows = rows_of(one.result for one in done if one.result)
+    rows = rows_of(completed.result for completed in done if completed.result)
     counts = [row.goodput_mbps.n for row in rows]
     print(f"runs per point: {counts}, intervals ± {[row.goodput_mbps.half_width for row in rows]}")
     assert counts[1] == 3
@@ -219,25 +221,25 @@ def test_repeat_until_narrow(tmp_path: Path, jobs: int) -> None:
     assert rounds.count_uncertain() == (0 if rows[0].goodput_mbps.is_within(0.02) else 1)
     # One run before, it was not enough.
     before = {20: 18, 18: 12, 12: 8, 8: 5}[counts[0]]
-    earlier = rows_of(one.result for one in done[:before] if one.result)
+    earlier = rows_of(completed.result for completed in done[:before] if completed.result)
     assert not earlier[0].goodput_mbps.is_within(0.02)
 
 
 def test_repeat_until_goes_on_after_an_interruption(tmp_path: Path) -> None:
     whole, _ = execute(tmp_path, experiment_of(tmp_path, UNTIL), Hand(_noisy))
-    for one in whole[::2]:
-        assert one.folder is not None
-        (one.folder / "manifest.json").unlink()
+    for completed in whole[::2]:
+        assert completed.folder is not None
+        (completed.folder / "manifest.json").unlink()
     hand = Hand(_noisy)
     resumed, _ = execute(tmp_path, experiment_of(tmp_path, UNTIL), hand)
     assert len(hand.made) == len(whole[::2])
-    assert [one.result for one in resumed] == [one.result for one in whole]
+    assert [completed.result for completed in resumed] == [completed.result for completed in whole]
 
 
 def test_repeat_until_has_a_cap(tmp_path: Path) -> None:
     text = UNTIL.replace('"2 %"', '"0.01 %"').replace("max = 20", "max = 7")
     done, rounds = execute(tmp_path, experiment_of(tmp_path, text), Hand(_noisy))
-    assert [row.goodput_mbps.n for row in rows_of(one.result for one in done if one.result)] == [7, 3]
+    assert [row.goodput_mbps.n for row in rows_of(completed.result for completed in done if completed.result)] == [7, 3]
     assert (rounds.count_uncertain(), rounds.max_runs) == (1, 14)
 
 
@@ -280,7 +282,7 @@ def test_labs_of_several_commands_share_cpus_evenly(monkeypatch: pytest.MonkeyPa
         commands = [
             held.enter_context(Popen((sys.executable, "-c", words), stdin=PIPE, stdout=PIPE, text=True)) for _ in cpus
         ]
-        found = [int(command.stdout.readline()) for command in commands if command.stdout]
+        counts = [int(command.stdout.readline()) for command in commands if command.stdout]
         for command in commands:
             command.communicate("\n")
-    assert sorted(found) == sorted(cpus)
+    assert sorted(counts) == sorted(cpus)

@@ -121,7 +121,7 @@ def encode_pcapng(frames: Iterable[Frame], *, order: str = "<") -> bytes:
         header = struct.pack(f"{order}HHI", link, 0, 0)
         parts.append(_block(order, 1, header + name + resolution + _comment(order, "an interface")))
     for frame in frames:
-        packet = (ethernet, raw)[frame.interface](frame)
+        packet = (ethernet, ip_packet)[frame.interface](frame)
         ticks = frame.time_ns // (1, 1000)[frame.interface]
         head = struct.pack(f"{order}IIIII", frame.interface, ticks >> 32, ticks & 0xFFFFFFFF, len(packet), len(packet))
         parts.append(_block(order, 6, head + _pad(packet) + _comment(order, "a packet")))
@@ -149,7 +149,7 @@ def ethernet(frame: Frame) -> bytes:
     return _MAC + frame.protocol.to_bytes(2) + frame.ip
 
 
-def raw(frame: Frame) -> bytes:
+def ip_packet(frame: Frame) -> bytes:
     """Return the IP packet itself."""
     return frame.ip
 

@@ -25,29 +25,29 @@ def test_two_subflows_by_hand() -> None:
     """At 0, 10, 20, 30 us on one interface, at 5, 15, 25 on the other: 10 us within each, 5 us between any two."""
     lan = [frame(time, LAN, 1000) for time in (0, 10, 20, 30)]
     wifi = [frame(time, WIFI, 1000) for time in (5, 15, 25)]
-    found = statistics_of_frames([iter(lan), iter(wifi)])
-    assert found.connections.delta_sum == (30 + 20) * 1000
-    assert found.connections.mean_delta_us == pytest.approx(50 / 7)
-    assert found.as_one.delta_sum == 30_000, "the deltas of one stream add up to its duration"
-    assert (found.as_one.min_delta_us, found.as_one.max_delta_us) == (5, 5)
-    assert found.as_one.packets == found.connections.packets == 7
-    assert found.as_one.throughput_bps == pytest.approx(8 * 7000 / 30e-6)
+    statistics = statistics_of_frames([iter(lan), iter(wifi)])
+    assert statistics.connections.delta_sum == (30 + 20) * 1000
+    assert statistics.connections.mean_delta_us == pytest.approx(50 / 7)
+    assert statistics.as_one.delta_sum == 30_000, "the deltas of one stream add up to its duration"
+    assert (statistics.as_one.min_delta_us, statistics.as_one.max_delta_us) == (5, 5)
+    assert statistics.as_one.packets == statistics.connections.packets == 7
+    assert statistics.as_one.throughput_bps == pytest.approx(8 * 7000 / 30e-6)
 
 
 def test_control_connections_have_no_deltas() -> None:
     """The last packet of the idle control connection is 30 s after its first, which says nothing of the download."""
     data = [frame(time, LAN, 1500) for time in range(0, 30_000_000, 100_000)]
     control = [frame(1, CONTROL, 60), frame(29_999_999, CONTROL, 60)]
-    found = statistics_of_frames([iter(sorted((*data, *control)))])
-    assert found.connections.max_delta_us == 100_000
-    assert found.connections.packets == 300
-    assert found.as_one.packets == 302
+    statistics = statistics_of_frames([iter(sorted((*data, *control)))])
+    assert statistics.connections.max_delta_us == 100_000
+    assert statistics.connections.packets == 300
+    assert statistics.as_one.packets == 302
 
 
 def test_retransmissions_are_left_out_but_precede_the_next() -> None:
     packets = [frame(0, LAN, 1000), frame(40, WIFI, 1000, RETRANSMISSION), frame(50, LAN, 1000)]
-    found = statistics_of_frames([iter(packets)])
-    assert (found.as_one.left_out, found.as_one.packets, found.as_one.delta_sum) == (1, 2, 10_000)
+    statistics = statistics_of_frames([iter(packets)])
+    assert (statistics.as_one.left_out, statistics.as_one.packets, statistics.as_one.delta_sum) == (1, 2, 10_000)
 
 
 def test_a_result_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

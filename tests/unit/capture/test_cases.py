@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.unit.capture.counted_by_tshark import count_by_tshark
+from tests.unit.capture.tshark_counts import count_by_tshark
 
 from mptcplab.capture.analysis import Analysis
 from mptcplab.capture.packet import Packet, read_packets
@@ -39,7 +39,9 @@ def connection_of(*names: str) -> ConnectionSummary:
 def text_of(*names: str) -> str:
     """Return what ``mptcplab capture`` prints."""
     summary = summary_of(*names)
-    return "\n".join([headline(summary), *(connection_table(one).to_markdown() for one in summary.connections)])
+    return "\n".join(
+        [headline(summary), *(connection_table(connection).to_markdown() for connection in summary.connections)]
+    )
 
 
 @pytest.mark.parametrize(

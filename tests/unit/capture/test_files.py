@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.commanded import Output, output_of
+from tests.unit.command_output import Output, output_of
 
 #: They start tshark, over and over.
 pytestmark = pytest.mark.slow
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.slow
 CAPTURES = Path(__file__).parents[1] / "captures"
 
 
-class Command:
+class CaptureCommand:
     """``mptcplab capture`` in this process."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -41,11 +41,11 @@ class Command:
 
 
 @pytest.fixture
-def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
-    return Command(monkeypatch, capsys)
+def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> CaptureCommand:
+    return CaptureCommand(monkeypatch, capsys)
 
 
-def sending(connection: dict[str, Any], *keys: str) -> list[tuple[Any, ...]]:
+def select_keys(connection: dict[str, Any], *keys: str) -> list[tuple[Any, ...]]:
     return [tuple(subflow["directions"][0][key] for key in keys) for subflow in connection["subflows"]]
 
 
@@ -53,13 +53,13 @@ def kinds(connection: dict[str, Any]) -> list[tuple[str, int, int]]:
     return [(event["kind"], event["subflow"], event["side"]) for event in connection["events"]]
 
 
-def test_cooked_version_2_with_super_packets(command: Command) -> None:
+def test_cooked_version_2_with_super_packets(command: CaptureCommand) -> None:
     (connection,) = command.document(CAPTURES / "any-sll2.pcap")["connections"]
     # bytes_sent and bytes_retrans of TCP_INFO at the end of subflow 1; the kernel closed subflow 2 before.
-    assert sending(connection, "sent_bytes", "retransmitted_bytes")[0] == (1_391_928, 177_600)
+    assert select_keys(connection, "sent_bytes", "retransmitted_bytes")[0] == (1_391_928, 177_600)
     assert connection["data_bytes"] == [1_374_616, 0]
     assert connection["tokens"] == ["85c407f4", "27a9011d"]
-    assert sum(payload for (payload,) in sending(connection, "payload_bytes")) == 1_374_616 + 218_160 + 11_368
+    assert sum(payload for (payload,) in select_keys(connection, "payload_bytes")) == 1_374_616 + 218_160 + 11_368
     assert connection["reinjected_bytes"] == [218_160 + 11_368, 0]
     assert [subflow["state"] for subflow in connection["subflows"]] == ["closed", "reset"]
     assert connection["subflows"][1]["backup"] == [False, True]
@@ -74,36 +74,38 @@ def test_cooked_version_2_with_super_packets(command: Command) -> None:
     ]
 
 
-def test_pcapng_of_two_interfaces_at_the_receiver(command: Command) -> None:
+def test_pcapng_of_two_interfaces_at_the_receiver(command: CaptureCommand) -> None:
     (connection,) = command.document(CAPTURES / "dumpcap-ipv6.pcapng")["connections"]
     # bytes_received of TCP_INFO on the server.
-    assert sending(connection, "payload_bytes") == [(151_376,), (83_348,), (165_316,)]
+    assert select_keys(connection, "payload_bytes") == [(151_376,), (83_348,), (165_316,)]
     assert connection["data_bytes"] == [400_040, 0], "a header of 40 bytes, and what was asked for"
     assert connection["subflows"][0]["ends"] == ["[fd00:1::1]:46398", "[fd00:2::1]:5001"]
     assert connection["data_acked"] == [True, True]
     assert not connection["notes"] or "before segmentation" in connection["notes"][0]
 
 
-def test_both_ends_of_both_paths(command: Command) -> None:
+def test_both_ends_of_both_paths(command: CaptureCommand) -> None:
     """Nanoseconds, checksums, reinjection. Each byte counts once, however many files it is in."""
     files = [CAPTURES / f"cut-{place}.pcap" for place in ("c1", "c2", "s1", "s2")]
     document = command.document(*files)
     (connection,) = document["connections"]
     assert connection["data_bytes"] == [500_040, 0]
-    payload = sum(count for (count,) in sending(connection, "payload_bytes"))
+    payload = sum(count for (count,) in select_keys(connection, "payload_bytes"))
     assert payload == 500_040 + connection["reinjected_bytes"][0]
     assert connection["reinjected_bytes"][0] > 50_000, "data in flight when the path was cut"
     # TCP_INFO when the application had finished: 150,552 in 108 on the first. The second went on after that.
-    assert sending(connection, "retransmitted_bytes", "retransmitted_packets")[0] == (150_552, 108)
-    assert sending(connection, "retransmitted_bytes")[1][0] >= 78_432
+    assert select_keys(connection, "retransmitted_bytes", "retransmitted_packets")[0] == (150_552, 108)
+    assert select_keys(connection, "retransmitted_bytes")[1][0] >= 78_432
     assert connection["checksum"]
-    assert {Path(seen).name for (seen,) in sending(connection, "seen_in")} == {"cut-c1.pcap", "cut-c2.pcap"}, "sender"
+    assert {Path(seen).name for (seen,) in select_keys(connection, "seen_in")} == {"cut-c1.pcap", "cut-c2.pcap"}, (
+        "sender"
+    )
     one_end = command.document(*files[:2])["connections"][0]
     assert one_end["data_bytes"] == connection["data_bytes"]
-    assert sending(one_end, "sent_bytes") == sending(connection, "sent_bytes")
+    assert select_keys(one_end, "sent_bytes") == select_keys(connection, "sent_bytes")
 
 
-def test_an_option_that_a_router_removed(command: Command) -> None:
+def test_an_option_that_a_router_removed(command: CaptureCommand) -> None:
     """Cooked version 1 on the client, Ethernet on the server; a subflow of an earlier connection is still there."""
     document = command.document(CAPTURES / "stripped-sll1.pcap", CAPTURES / "stripped-s1.pcap")
     earlier, connection = document["connections"]
@@ -115,23 +117,23 @@ def test_an_option_that_a_router_removed(command: Command) -> None:
     assert alone["fallback"] == "the SYN has MP_CAPABLE, but the SYN/ACK does not"
 
 
-def test_every_packet_twice_in_one_file(command: Command) -> None:
+def test_every_packet_twice_in_one_file(command: CaptureCommand) -> None:
     """A router's ``-i any`` sees each packet arrive and leave: it counts once, and is no retransmission."""
     (connection,) = command.document(CAPTURES / "plain-router-any.pcap")["connections"]
     assert connection["data_bytes"] == [100_040, 0]
-    (sent,) = sending(connection, "sent_bytes", "retransmitted_bytes")
+    (sent,) = select_keys(connection, "sent_bytes", "retransmitted_bytes")
     assert sent[0] - sent[1] == 100_040
     assert "the SYN/ACK does not" in connection["fallback"]
 
 
-def test_a_table_for_people(command: Command) -> None:
+def test_a_table_for_people(command: CaptureCommand) -> None:
     output = command(CAPTURES / "any-sll2.pcap")
     assert output.status == 0
     for text in ("1 MPTCP connection", "tokens 85c407f4 and 27a9011d", "1,214,328", "75.7%", "MP_PRIO backup"):
         assert text in output.out, text
 
 
-def test_files_of_out(command: Command, tmp_path: Path) -> None:
+def test_files_of_out(command: CaptureCommand, tmp_path: Path) -> None:
     """Equal captures give equal bytes, and figures are valid images."""
     outs = [tmp_path / name for name in ("one", "two")]
     for out in outs:
@@ -163,7 +165,9 @@ def test_files_of_out(command: Command, tmp_path: Path) -> None:
         ("noise.pcap", bytes(range(256)) * 20, "is not a capture file"),
     ],
 )
-def test_a_file_that_is_no_capture(command: Command, tmp_path: Path, name: str, content: bytes, sentence: str) -> None:
+def test_a_file_that_is_no_capture(
+    command: CaptureCommand, tmp_path: Path, name: str, content: bytes, sentence: str
+) -> None:
     file = tmp_path / name
     file.write_bytes(content)
     output = command(file)
@@ -172,7 +176,7 @@ def test_a_file_that_is_no_capture(command: Command, tmp_path: Path, name: str, 
     assert "hint:" in output.err
 
 
-def test_a_capture_that_is_cut_short(command: Command, tmp_path: Path) -> None:
+def test_a_capture_that_is_cut_short(command: CaptureCommand, tmp_path: Path) -> None:
     file = tmp_path / "cut.pcap"
     file.write_bytes((CAPTURES / "cut-c1.pcap").read_bytes()[:-5])
     output = command(file)
@@ -181,7 +185,7 @@ def test_a_capture_that_is_cut_short(command: Command, tmp_path: Path) -> None:
     assert "editcap" in output.err
 
 
-def test_a_file_or_connection_that_does_not_exist(command: Command, tmp_path: Path) -> None:
+def test_a_file_or_connection_that_does_not_exist(command: CaptureCommand, tmp_path: Path) -> None:
     assert "is a directory" in command(tmp_path).err
     (tmp_path / "runs").mkdir()
     assert "captures = [{ node" in command(tmp_path).err
@@ -198,7 +202,7 @@ def test_a_file_or_connection_that_does_not_exist(command: Command, tmp_path: Pa
     assert "there is no MPTCP connection 7" in output.err
 
 
-def test_without_tshark(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_tshark(command: CaptureCommand, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "which", lambda *_, **__: None)
     output = command(CAPTURES / "any-sll2.pcap")
     assert (output.status, output.out) == (3, "")
@@ -206,7 +210,7 @@ def test_without_tshark(command: Command, monkeypatch: pytest.MonkeyPatch) -> No
     assert "apt-get install tshark" in output.err
 
 
-def test_names_that_are_no_options_and_no_markup(command: Command, tmp_path: Path) -> None:
+def test_names_that_are_no_options_and_no_markup(command: CaptureCommand, tmp_path: Path) -> None:
     """A file's name may look like an option of tshark or like markup of rich."""
     file = tmp_path / "-r [red]a b.pcap"
     shutil.copy(CAPTURES / "plain-router-any.pcap", file)
@@ -224,7 +228,7 @@ def test_the_reader_of_a_pipe_that_goes_away() -> None:
     assert "Traceback" not in done.stderr
 
 
-def test_errors_that_quote_packets(command: Command, tmp_path: Path) -> None:
+def test_errors_that_quote_packets(command: CaptureCommand, tmp_path: Path) -> None:
     """An ICMP error quotes the header of another packet, which does not count as one."""
     text = (CAPTURES / "plain-router-any.pcap").read_bytes()
     size = int.from_bytes(text[32:36], "little")

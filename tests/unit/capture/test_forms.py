@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from tests.unit.capture import forms
-from tests.unit.capture.counted_by_tshark import Count, count_by_tshark
 from tests.unit.capture.forms import COOKED, COOKED2, LOOP, NULL, RAW, RAW4, Frame, pcap
+from tests.unit.capture.tshark_counts import Count, count_by_tshark
 
 from mptcplab.capture.analysis import Analysis
 from mptcplab.capture.packet import read_packets
@@ -115,8 +115,8 @@ SAME_PACKETS = {
     "IPv4 in IPv6": lambda: pcap(client(), forms.ip_in_ipv6),
     "IPv6 in IPv4": lambda: pcap(client6(), forms.ip_in_ipv4),
     "IPv6 in IPv6": lambda: pcap(client6(), forms.ip_in_ipv6),
-    "raw IP": lambda: pcap(client(), forms.raw, link=RAW),
-    "raw IPv4": lambda: pcap(client(), forms.raw, link=RAW4),
+    "raw IP": lambda: pcap(client(), forms.ip_packet, link=RAW),
+    "raw IPv4": lambda: pcap(client(), forms.ip_packet, link=RAW4),
     "BSD loopback": lambda: pcap(client(), forms.null, link=NULL),
     "OpenBSD loopback": lambda: pcap(client(), forms.loop, link=LOOP),
     "cooked": lambda: pcap(client(), forms.add_cooked_header, link=COOKED),

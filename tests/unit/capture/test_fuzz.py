@@ -83,9 +83,9 @@ def test_any_damage_to_a_file(tmp_path: Path, changes: list[tuple[int, int]], le
         text[place] = value
     file = tmp_path / "damaged.pcap"
     file.write_bytes(text[:length])
-    found = None
+    failure = None
     try:
         _check(list(read_packets([file])))
     except InputError as error:
-        found = error
-    assert found is None or (found.message.startswith(f"{file}: ") and found.hint)
+        failure = error
+    assert failure is None or (failure.message.startswith(f"{file}: ") and failure.hint)

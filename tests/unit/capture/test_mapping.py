@@ -24,12 +24,12 @@ def test_a_table_is_a_dictionary_of_bytes(mappings: list[tuple[int, int, int]], 
     for at, size, shift in mappings:
         table.add(at, at + size, at + shift)
         model |= {position: position + shift for position in range(at, at + size)}
-    found: list[int | None] = []
+    values: list[int | None] = []
     for piece in table.pieces(start, start + length):
-        assert piece.start == start + len(found), "in order, without gaps"
+        assert piece.start == start + len(values), "in order, without gaps"
         assert piece.end > piece.start
-        found += [None if piece.data is None else piece.data + n for n in range(piece.end - piece.start)]
-    assert found == [model.get(position) for position in range(start, start + length)]
+        values += [None if piece.data is None else piece.data + n for n in range(piece.end - piece.start)]
+    assert values == [model.get(position) for position in range(start, start + length)]
 
 
 def test_mappings_that_continue_each_other_are_one() -> None:
@@ -49,40 +49,40 @@ def test_a_table_is_bounded() -> None:
     assert [piece.data for piece in table.pieces(60, 75)] == [None, 7000]
 
 
-def opened() -> tuple[list[Packet], Pipe, Pipe]:
+def open_pipes() -> tuple[list[Packet], Pipe, Pipe]:
     packets: list[Packet] = []
-    one, two = Pipe(packets), second(packets)
-    one.open_capable()
+    first, two = Pipe(packets), second(packets)
+    first.open_capable()
     two.open_join()
-    return packets, one, two
+    return packets, first, two
 
 
 def test_the_segment_with_the_mapping_comes_last() -> None:
-    packets, one, _ = opened()
-    one.send(0, ACK, dss(ack=0), at=1401, length=1400)
-    one.send(0, ACK, dss(ack=0), at=2801, length=1400)
-    one.send(0, ACK, dss(DATA, 1, 4200, ack=0), at=1, length=1400)
+    packets, pipe, _ = open_pipes()
+    pipe.send(0, ACK, dss(ack=0), at=1401, length=1400)
+    pipe.send(0, ACK, dss(ack=0), at=2801, length=1400)
+    pipe.send(0, ACK, dss(DATA, 1, 4200, ack=0), at=1, length=1400)
     (connection,) = analyse(packets).connections
     assert (connection.data_bytes, connection.notes) == ((4200, 0), ())
 
 
 def test_a_later_segment_comes_after_many_other_mappings() -> None:
     """Both subflows take turns, so that no two mappings continue each other."""
-    packets, one, two = opened()
-    one.send(0, ACK, dss(DATA, 1, 2000, ack=0), length=1000)
-    one.sent[0] += 1000  # lost before the capture
+    packets, first, two = open_pipes()
+    first.send(0, ACK, dss(DATA, 1, 2000, ack=0), length=1000)
+    first.sent[0] += 1000  # lost before the capture
     for number in range(1, 1001):
-        (two if number % 2 else one).data(0, DATA + 2000 * number, 2000)
-    one.send(0, ACK, at=1001, length=1000)
+        (two if number % 2 else first).data(0, DATA + 2000 * number, 2000)
+    first.send(0, ACK, at=1001, length=1000)
     (connection,) = analyse(packets).connections
     assert (connection.data_bytes[0], connection.reinjected_bytes[0], connection.notes) == (2_002_000, 0, ())
 
 
 def test_the_first_data_comes_after_the_second() -> None:
     """The mapping of the first data is in an MP_CAPABLE."""
-    packets, one, _ = opened()
-    one.send(0, ACK, dss(DATA + 40, 41, 60, ack=0), at=41, length=60)
-    one.send(0, ACK, capable(CLIENT, SERVER, length=40), at=1, length=40)
+    packets, pipe, _ = open_pipes()
+    pipe.send(0, ACK, dss(DATA + 40, 41, 60, ack=0), at=41, length=60)
+    pipe.send(0, ACK, capable(CLIENT, SERVER, length=40), at=1, length=40)
     (connection,) = analyse(packets).connections
     assert (connection.data_bytes[0], connection.notes) == (100, ())
 
@@ -90,9 +90,9 @@ def test_the_first_data_comes_after_the_second() -> None:
 def test_payload_without_option_before_the_first_mapping_of_a_capture() -> None:
     """In a capture that begins later, a connection is recognised only by its first mapping."""
     packets: list[Packet] = []
-    one = Pipe(packets)
-    one.send(0, ACK, at=1001, length=1000)
-    one.send(0, ACK, dss(DATA, 1, 2000, ack=0), at=1, length=1000)
+    pipe = Pipe(packets)
+    pipe.send(0, ACK, at=1001, length=1000)
+    pipe.send(0, ACK, dss(DATA, 1, 2000, ack=0), at=1, length=1000)
     (connection,) = analyse(packets).connections
     assert connection.data_bytes[0] == 2000
     assert not any("mapping" in note for note in connection.notes)
@@ -101,7 +101,7 @@ def test_payload_without_option_before_the_first_mapping_of_a_capture() -> None:
 @given(st.lists(st.tuples(st.integers(0, 1), st.integers(1, 4), st.booleans()), max_size=20), st.randoms())
 def test_the_order_of_packets_does_not_matter(chunks: list[tuple[int, int, bool]], order: random.Random) -> None:
     """A mapping covers several segments; some data is sent on both subflows."""
-    packets, *pipes = opened()
+    packets, *pipes = open_pipes()
     begin, total, again = len(packets), 0, 0
     for number, segments, is_reinjected in chunks:
         length = 100 * segments
@@ -121,10 +121,10 @@ def test_the_order_of_packets_does_not_matter(chunks: list[tuple[int, int, bool]
 
 def test_what_waits_is_bounded() -> None:
     """A flood of payload without mapping takes no more memory, and what is forgotten stays unmapped."""
-    packets, one, _ = opened()
+    packets, pipe, _ = open_pipes()
     for number in range(tcp.WAITING_SPANS + 50):
-        one.send(0, ACK, dss(ack=0), at=101 + 2 * number, length=1)
-    one.send(0, ACK, dss(DATA, 1, 60_000, ack=0), at=1, length=100)
+        pipe.send(0, ACK, dss(ack=0), at=101 + 2 * number, length=1)
+    pipe.send(0, ACK, dss(DATA, 1, 60_000, ack=0), at=1, length=100)
     (connection,) = analyse(packets).connections
     assert connection.data_bytes[0] == 100 + tcp.WAITING_SPANS
     assert connection.notes[0] == "no mapping was seen for 50 bytes of payload"

@@ -59,9 +59,9 @@ def test_against_a_model(
     if begins_later and not chunks:
         return
     (connection,) = analyse(packets).connections
-    found = {subflow.ends[0]: subflow.directions[0] for subflow in connection.subflows}
+    directions = {subflow.ends[0]: subflow.directions[0] for subflow in connection.subflows}
     for number in range(3):
-        direction = found.get(str(ends[number][0]))
+        direction = directions.get(str(ends[number][0]))
         if direction is None:
             assert fresh[number] == 0
             continue

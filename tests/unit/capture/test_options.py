@@ -72,10 +72,10 @@ def test_option(text: str, option: Option) -> None:
 
 def test_several_in_one_header() -> None:
     """Each option keeps its own values beside padding, timestamps and other options."""
-    found = read(
+    options = read(
         f"{NOP}{NOP} 080a 01020304 05060708 1e08 2001 00000001 1e08 3101 0a000402 1e05 4003 04 {NOP} 00 1e03 51"
     )
-    assert found == [
+    assert options == [
         Dss(1, 32, None, 0, 0, 0, False, False),
         AddAddress(1, "10.0.4.2", None, True),
         RemoveAddress((3, 4)),

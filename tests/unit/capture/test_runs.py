@@ -8,7 +8,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from tests.unit.commanded import Output, output_of
+from tests.unit.command_output import Output, output_of
 
 from mptcplab.recording.record import FORMAT
 
@@ -18,7 +18,7 @@ CAPTURES = Path(__file__).parents[1] / "captures"
 @pytest.fixture
 def runs(tmp_path: Path) -> list[Path]:
     """Captures at two interfaces of three runs."""
-    found = []
+    folders = []
     for seed in (1, 2, 3):
         folder = tmp_path / "runs" / f"run{seed}"
         (folder / "captures").mkdir(parents=True)
@@ -26,14 +26,14 @@ def runs(tmp_path: Path) -> list[Path]:
         (folder / "manifest.json").write_text(json.dumps({"format": FORMAT, "settings": settings, "seed": seed}))
         for link in ("link1", "link2"):
             shutil.copy(CAPTURES / "any-sll2.pcap", folder / "captures" / f"client-{link}.pcap")
-            found.append(folder / "captures" / f"client-{link}.pcap")
-    return found
+            folders.append(folder / "captures" / f"client-{link}.pcap")
+    return folders
 
 
 def _capture(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *words: object) -> Output:
     monkeypatch.setenv("COLUMNS", "400")
-    found = output_of(monkeypatch, capsys, "capture", *words)
-    return found._replace(err=" ".join(found.err.split()))
+    result = output_of(monkeypatch, capsys, "capture", *words)
+    return result._replace(err=" ".join(result.err.split()))
 
 
 @pytest.mark.parametrize("options", [(), ("--json",), ("--statistics",)])
@@ -52,9 +52,11 @@ def test_files_of_one_run_are_one_capture(
 ) -> None:
     status, out, err = _capture(capsys, monkeypatch, *runs[:2], "--json")
     assert status == 0, err
-    one = json.loads(_capture(capsys, monkeypatch, runs[0], "--json")[1])
+    document = json.loads(_capture(capsys, monkeypatch, runs[0], "--json")[1])
     both = json.loads(out)
-    assert both["connections"][0]["data_bytes"] == one["connections"][0]["data_bytes"], "in two files, counted once"
+    assert both["connections"][0]["data_bytes"] == document["connections"][0]["data_bytes"], (
+        "in two files, counted once"
+    )
 
 
 def test_each_file_of_runs_is_of_another_run(

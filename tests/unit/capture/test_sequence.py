@@ -25,9 +25,9 @@ def test_unwrapping_is_the_inverse_of_wrapping(number: int, bits: int, data: st.
 
 @given(st.integers(0, 2**32 - 1), st.integers(-(2**40), 2**40))
 def test_unwrapped_is_congruent_and_near(value: int, near: int) -> None:
-    found = unwrap(value, near, 32)
-    assert found % 2**32 == value
-    assert -(2**31) <= found - near < 2**31
+    unwrapped = unwrap(value, near, 32)
+    assert unwrapped % 2**32 == value
+    assert -(2**31) <= unwrapped - near < 2**31
 
 
 @given(SPANS)
@@ -70,11 +70,11 @@ def test_a_bounded_set_stays_small_and_never_counts_twice(spans: list[tuple[int,
 
 
 def test_a_copy_is_independent() -> None:
-    one = IntervalSet()
-    one.add(0, 5)
-    other = one.copy()
+    intervals = IntervalSet()
+    intervals.add(0, 5)
+    other = intervals.copy()
     other.add(10, 12)
-    assert (list(one), one.total) == ([(0, 5)], 5)
+    assert (list(intervals), intervals.total) == ([(0, 5)], 5)
     assert (list(other), other.total) == ([(0, 5), (10, 12)], 7)
 
 

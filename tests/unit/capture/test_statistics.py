@@ -12,7 +12,7 @@ from statistics import fmean
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.unit.capture.made_captures import CLIENT, HEADERS, SERVER, Segment, download, handshake, reset
+from tests.unit.capture.tcp_captures import CLIENT, HEADERS, SERVER, Segment, download, handshake, reset
 
 from mptcplab.capture import connections
 from mptcplab.capture.connections import CaptureStatistics, End, parse_end, statistics_of
@@ -38,21 +38,21 @@ def frames(segments: Iterable[Segment], marks: dict[int, int] | None = None) -> 
     """Return segments as tshark describes them; ``marks`` are those of some, by number."""
     return [
         Frame(
-            one.time * 1000,
-            one.ends[one.side],
-            one.ends[1 - one.side],
-            HEADERS + one.length,
-            one.length,
-            one.flags,
-            (one.starts[one.side] + one.at) % 2**32,
+            segment.time * 1000,
+            segment.ends[segment.side],
+            segment.ends[1 - segment.side],
+            HEADERS + segment.length,
+            segment.length,
+            segment.flags,
+            (segment.starts[segment.side] + segment.at) % 2**32,
             (marks or {}).get(number, 0),
         )
-        for number, one in enumerate(segments)
+        for number, segment in enumerate(segments)
     ]
 
 
-def only(found: CaptureStatistics) -> Statistics:
-    (connection,) = found.connections
+def only_statistics(statistics: CaptureStatistics) -> Statistics:
+    (connection,) = statistics.connections
     return connection.both
 
 
@@ -81,33 +81,33 @@ def test_a_download_by_hand() -> None:
 def test_a_retransmission_is_left_out_but_remains_the_previous_packet() -> None:
     """The delta after it is 100 us, not 40100: the study's filter hides packets, and does not change their fields."""
     segments = download()
-    with_it = only(statistics_of(frames(segments, {8: FAST_RETRANSMISSION})))
-    without = only(statistics_of(frames(segments[:8] + segments[9:])))
+    with_it = only_statistics(statistics_of(frames(segments, {8: FAST_RETRANSMISSION})))
+    without = only_statistics(statistics_of(frames(segments[:8] + segments[9:])))
     assert (with_it.max_delta_us, without.max_delta_us) == (10_000, 40_100)
     assert with_it.packets == without.packets
 
 
 @pytest.mark.parametrize("kept", [OUT_OF_ORDER, DUPLICATE_ACK, GAP, UNSEEN])
 def test_only_retransmissions_are_left_out(kept: int) -> None:
-    found = only(statistics_of(frames(download(), {8: kept})))
-    assert (found.packets, found.left_out) == (13, 0)
-    assert found.out_of_order + found.duplicate_acks + found.gaps + found.unseen == 1
+    statistics = only_statistics(statistics_of(frames(download(), {8: kept})))
+    assert (statistics.packets, statistics.left_out) == (13, 0)
+    assert statistics.out_of_order + statistics.duplicate_acks + statistics.gaps + statistics.unseen == 1
 
 
 def test_time_begins_and_ends_with_packets_that_count() -> None:
     """Nor does a connection begin with a packet that is left out: its delta is that of the second packet."""
     segments = [Segment(0, 1, length=10), Segment(70, 1, length=20), Segment(100, 1, length=30), Segment(900, 1)]
-    found = only(statistics_of(frames(segments, {0: RETRANSMISSION, 3: RETRANSMISSION})))
-    assert found.duration_s == pytest.approx(30e-6)
-    assert found.mean_delta_us == (70 + 30) / 2
-    assert (found.min_delta_us, found.max_delta_us) == (30, 70)
+    statistics = only_statistics(statistics_of(frames(segments, {0: RETRANSMISSION, 3: RETRANSMISSION})))
+    assert statistics.duration_s == pytest.approx(30e-6)
+    assert statistics.mean_delta_us == (70 + 30) / 2
+    assert (statistics.min_delta_us, statistics.max_delta_us) == (30, 70)
 
 
 def test_too_few_packets() -> None:
-    nothing, one = Statistics(), only(statistics_of(frames(handshake()[:1])))
+    nothing, single = Statistics(), only_statistics(statistics_of(frames(handshake()[:1])))
     assert nothing.document()["mean_delta_us"] is nothing.duration_s is nothing.throughput_bps is None
-    assert (one.mean_delta_us, one.duration_s) == (0, 0)
-    assert one.min_delta_us is one.max_delta_us is one.delta_variance_s2 is one.throughput_bps is None
+    assert (single.mean_delta_us, single.duration_s) == (0, 0)
+    assert single.min_delta_us is single.max_delta_us is single.delta_variance_s2 is single.throughput_bps is None
     alone = statistics_of(frames([reset(5)]))
     assert alone.connections[0].directions[1].document()["packets"] == 0
     assert json.dumps(alone.total.document())
@@ -116,10 +116,10 @@ def test_too_few_packets() -> None:
 def test_two_connections_have_their_own_previous_packets() -> None:
     """Interleaved: together, the deltas are still those of each, and time is from the first packet to the last."""
     first, second = handshake(), handshake(50, ends=OTHER)
-    found = statistics_of(frames(sorted([*first, *second], key=lambda one: one.time)))
-    assert [one.ends for one in found.connections] == [(CLIENT, SERVER), OTHER]
-    assert [one.both.mean_delta_us for one in found.connections] == [10_100 / 3] * 2
-    total = found.total
+    statistics = statistics_of(frames(sorted([*first, *second], key=lambda segment: segment.time)))
+    assert [connection.ends for connection in statistics.connections] == [(CLIENT, SERVER), OTHER]
+    assert [connection.both.mean_delta_us for connection in statistics.connections] == [10_100 / 3] * 2
+    total = statistics.total
     assert total.mean_delta_us == 10_100 / 3
     assert total.duration_s == pytest.approx(0.01015)
     assert total.throughput_bps == pytest.approx(8 * 6 * 54 / 0.01015)
@@ -130,16 +130,16 @@ def test_two_connections_have_their_own_previous_packets() -> None:
 def test_ports_that_are_used_again() -> None:
     """A SYN with another number begins another connection, whose first packet has no previous one."""
     again = handshake(10**6, starts=(555, 666))
-    found = statistics_of(frames([*handshake(), *again]))
-    assert [one.both.packets for one in found.connections] == [3, 3]
-    assert found.total.max_delta_us == 10_000
+    statistics = statistics_of(frames([*handshake(), *again]))
+    assert [connection.both.packets for connection in statistics.connections] == [3, 3]
+    assert statistics.total.max_delta_us == 10_000
     repeated = statistics_of(frames([handshake()[0], *handshake(10**6)]))
-    assert [one.both.packets for one in repeated.connections] == [4], "the same SYN again"
+    assert [connection.both.packets for connection in repeated.connections] == [4], "the same SYN again"
 
 
 def test_who_opened_a_connection() -> None:
     syn, answer, ack = handshake()
-    assert [statistics_of(frames([one])).connections[0].ends[0] for one in (syn, answer, ack)] == [CLIENT] * 3
+    assert [statistics_of(frames([frame])).connections[0].ends[0] for frame in (syn, answer, ack)] == [CLIENT] * 3
     assert statistics_of(frames([Segment(0, 1, length=5)])).connections[0].ends[0] == SERVER, "who is seen first"
 
 
@@ -157,9 +157,9 @@ def test_who_opened_a_connection() -> None:
     ],
 )
 def test_ends_select_connections(ends: list[str], count: int) -> None:
-    found = statistics_of(frames([*handshake(), *handshake(1, ends=OTHER)]), [parse_end(end) for end in ends])
-    assert len(found.connections) == count
-    assert len(found.others) == 2 - count
+    statistics = statistics_of(frames([*handshake(), *handshake(1, ends=OTHER)]), [parse_end(end) for end in ends])
+    assert len(statistics.connections) == count
+    assert len(statistics.others) == 2 - count
 
 
 def test_ends_as_text() -> None:
@@ -176,21 +176,21 @@ def test_ends_as_text() -> None:
 
 def test_times_that_go_back() -> None:
     """As in a file merged carelessly. Deltas are what they are; the duration covers all packets."""
-    found = only(statistics_of(frames([Segment(100, 0), Segment(50, 1), Segment(80, 0)])))
-    assert (found.backward, found.min_delta_us, found.max_delta_us) == (1, -50, 30)
-    assert found.duration_s == pytest.approx(50e-6)
-    assert found.mean_delta_us == pytest.approx(-20 / 3)
+    statistics = only_statistics(statistics_of(frames([Segment(100, 0), Segment(50, 1), Segment(80, 0)])))
+    assert (statistics.backward, statistics.min_delta_us, statistics.max_delta_us) == (1, -50, 30)
+    assert statistics.duration_s == pytest.approx(50e-6)
+    assert statistics.mean_delta_us == pytest.approx(-20 / 3)
 
 
 def test_runs_have_a_mean_a_maximum_and_a_minimum() -> None:
-    runs = [only(statistics_of(frames(handshake()[:count]))) for count in (2, 3)]
-    found = spreads([*runs, Statistics()])
+    runs = [only_statistics(statistics_of(frames(handshake()[:count]))) for count in (2, 3)]
+    spread = spreads([*runs, Statistics()])
     # 2 packets of 54 bytes in 10 ms, 3 in 10.1 ms.
     rates = [8 * 108 / 0.01 / 1e6, 8 * 162 / 0.0101 / 1e6]
-    assert found["throughput_mbps"].mean == pytest.approx(fmean(rates))
-    assert (found["throughput_mbps"].max, found["throughput_mbps"].min) == (max(rates), min(rates))
-    assert found["throughput_mibps"].mean == pytest.approx(fmean(rates) * 1e6 / 2**20)
-    assert found["min_delta_us"].min == 100
+    assert spread["throughput_mbps"].mean == pytest.approx(fmean(rates))
+    assert (spread["throughput_mbps"].max, spread["throughput_mbps"].min) == (max(rates), min(rates))
+    assert spread["throughput_mibps"].mean == pytest.approx(fmean(rates) * 1e6 / 2**20)
+    assert spread["min_delta_us"].min == 100
     assert spreads([]) == {}
 
 
@@ -229,14 +229,14 @@ def _by_the_formulas(given_frames: list[Frame]) -> tuple[Fraction, Fraction] | N
 @settings(max_examples=200)
 @given(FRAMES)
 def test_any_packets_give_what_the_formulas_give(some: list[Frame]) -> None:
-    found = statistics_of(some).total
+    total = statistics_of(some).total
     expected = _by_the_formulas(some)
-    assert found.packets + found.left_out == len(some)
+    assert total.packets + total.left_out == len(some)
     if expected is None:
-        assert found.delta_variance_s2 is None
+        assert total.delta_variance_s2 is None
     else:
-        assert found.mean_delta_us == pytest.approx(float(expected[0]) / 1e3, rel=1e-12)
-        assert found.delta_variance_s2 == pytest.approx(float(expected[1]) / 1e18, rel=1e-12)
+        assert total.mean_delta_us == pytest.approx(float(expected[0]) / 1e3, rel=1e-12)
+        assert total.delta_variance_s2 == pytest.approx(float(expected[1]) / 1e18, rel=1e-12)
 
 
 @given(FRAMES, st.integers(0, 30))
@@ -257,10 +257,10 @@ def test_old_connections_are_only_counted(monkeypatch: pytest.MonkeyPatch) -> No
         *(Segment(number * 100, 0, SYN, at=0, ends=ends[number]) for number in (3, 4 - 1)),
         Segment(900, 0, SYN, at=0, ends=(SocketAddress("10.0.1.1", 9), SERVER)),
     ]
-    found = statistics_of(frames(segments))
-    assert [one.ends[0].port for one in found.connections] == [3, 9]
-    assert (found.only_counted, found.rest.packets) == (2, 4)
-    assert (found.total.packets, found.total.length) == (7, 7 * 54)
+    statistics = statistics_of(frames(segments))
+    assert [connection.ends[0].port for connection in statistics.connections] == [3, 9]
+    assert (statistics.only_counted, statistics.rest.packets) == (2, 4)
+    assert (statistics.total.packets, statistics.total.length) == (7, 7 * 54)
 
 
 def _long(count: int) -> Iterator[Frame]:
@@ -274,10 +274,10 @@ def test_memory_does_not_grow_with_a_connections_length() -> None:
     peaks = []
     for count in (3_000, 30_000):
         tracemalloc.start()
-        found = only(statistics_of(_long(count)))
+        statistics = only_statistics(statistics_of(_long(count)))
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
-        assert found.packets + found.left_out == count
+        assert statistics.packets + statistics.left_out == count
     print("peaks in bytes:", peaks)
     # Integers of sums get a few digits longer.
     assert peaks[1] < peaks[0] + 500

@@ -12,8 +12,8 @@ from statistics import fmean, variance
 from typing import Any
 
 import pytest
-from tests.unit.capture.made_captures import CLIENT, EXAMPLES, SERVER, Segment, download, handshake, pcap
-from tests.unit.capture.test_files import CAPTURES, Command, command
+from tests.unit.capture.tcp_captures import CLIENT, EXAMPLES, SERVER, Segment, download, handshake, pcap
+from tests.unit.capture.test_files import CAPTURES, CaptureCommand, command
 
 from mptcplab.capture.connections import parse_end, statistics_of
 from mptcplab.capture.files import recorded_statistics
@@ -38,7 +38,7 @@ DOWNLOAD = EXAMPLES / "download.pcap"
 OTHER = (SocketAddress("10.0.3.1", 40001), SocketAddress("10.0.2.2", 21))
 
 
-def document(command: Command, *arguments: object) -> dict[str, Any]:
+def document(command: CaptureCommand, *arguments: object) -> dict[str, Any]:
     """Return the JSON that it prints."""
     return command.document("--statistics", *arguments)
 
@@ -54,14 +54,14 @@ def write(file: Path, segments: list[Segment], *, snaplen: int = 65535) -> Path:
     return file
 
 
-def test_the_example_is_the_download_made_by_hand(command: Command) -> None:
+def test_the_example_is_the_download_made_by_hand(command: CaptureCommand) -> None:
     """Its numbers are computed by hand in test_statistics.py. tshark finds the retransmission by itself."""
-    assert DOWNLOAD.read_bytes() == pcap(download()), "run: python -m tests.unit.capture.made_captures"
-    found = document(command, DOWNLOAD)
-    (file,) = found["files"]
+    assert DOWNLOAD.read_bytes() == pcap(download()), "run: python -m tests.unit.capture.tcp_captures"
+    statistics = document(command, DOWNLOAD)
+    (file,) = statistics["files"]
     (connection,) = file["connections"]
     assert connection["ends"] == [str(CLIENT), str(SERVER)]
-    assert connection["both"] == file["total"] == found["total"]
+    assert connection["both"] == file["total"] == statistics["total"]
     both, (up, down) = connection["both"], connection["directions"]
     assert (both["packets"], both["retransmissions_left_out"], both["duplicate_acks"]) == (12, 1, 1)
     assert (both["bytes"], both["payload_bytes"], both["duration_s"]) == (3648, 3000, 0.0708)
@@ -70,11 +70,11 @@ def test_the_example_is_the_download_made_by_hand(command: Command) -> None:
     assert (both["min_delta_us"], both["max_delta_us"]) == (100, 10_000)
     assert both["delta_variance_s2"] == pytest.approx(20_093_333.3333e-12)
     assert (up["packets"], down["packets"], down["retransmissions_left_out"]) == (6, 6, 1)
-    assert (file["cut_short"], file["tshark_restarts"], found["runs"]) == (False, 0, None)
-    assert found["tshark"].count(".") == 2
+    assert (file["cut_short"], file["tshark_restarts"], statistics["runs"]) == (False, 0, None)
+    assert statistics["tshark"].count(".") == 2
 
 
-def test_a_table_for_people(command: Command) -> None:
+def test_a_table_for_people(command: CaptureCommand) -> None:
     output = command("--statistics", DOWNLOAD)
     assert (output.status, output.err) == (0, "")
     row = next(line for line in output.out.splitlines() if str(CLIENT) in line)
@@ -110,10 +110,10 @@ def test_the_fields_and_the_filter_of_the_study(name: str) -> None:
 
     So switching off what needs memory changes nothing.
     """
-    found = statistics_of(FrameReader(CAPTURES / name)).connections
+    connections = statistics_of(FrameReader(CAPTURES / name)).connections
     streams = by_tshark(CAPTURES / name)
-    assert len(found) == len(streams)
-    for connection, rows in zip(found, streams.values(), strict=True):
+    assert len(connections) == len(streams)
+    for connection, rows in zip(connections, streams.values(), strict=True):
         both = connection.both
         times, lengths, deltas = zip(*rows, strict=True)
         assert (both.packets, both.length) == (len(rows), sum(lengths))
@@ -144,25 +144,25 @@ def test_kinds_of_retransmissions(tmp_path: Path) -> None:
         Segment(170_000, 1, at=801, length=100),  # 100 bytes are missing
         Segment(180_000, 0, acked=1301),  # 400 more
     ]
-    found = marks(write(tmp_path / "kinds.pcap", segments))
-    assert found[12] & (RETRANSMISSION | FAST_RETRANSMISSION) == RETRANSMISSION | FAST_RETRANSMISSION
+    flags = marks(write(tmp_path / "kinds.pcap", segments))
+    assert flags[12] & (RETRANSMISSION | FAST_RETRANSMISSION) == RETRANSMISSION | FAST_RETRANSMISSION
     expected = {RETRANSMISSION: [12, 18], OUT_OF_ORDER: [16], DUPLICATE_ACK: [9, 10, 11], GAP: [21], UNSEEN: [22]}
     for mark, numbers in expected.items():
-        assert [number for number, one in enumerate(found) if one & mark] == numbers, mark
+        assert [number for number, flag in enumerate(flags) if flag & mark] == numbers, mark
 
 
-def test_cut_packets_have_their_lengths_on_the_wire(command: Command, tmp_path: Path) -> None:
+def test_cut_packets_have_their_lengths_on_the_wire(command: CaptureCommand, tmp_path: Path) -> None:
     cut = write(tmp_path / "cut.pcap", download(), snaplen=54)
     assert document(command, cut)["total"] == document(command, DOWNLOAD)["total"]
 
 
-def test_a_capture_that_is_cut_short(command: Command, tmp_path: Path) -> None:
+def test_a_capture_that_is_cut_short(command: CaptureCommand, tmp_path: Path) -> None:
     """What was read is shown, and the error says that it is not all."""
     file = tmp_path / "short.pcap"
     file.write_bytes(DOWNLOAD.read_bytes()[:-5])
     output = command("--statistics", file, "--json")
-    found = json.loads(output.out)["files"][0]
-    assert (output.status, found["cut_short"], found["total"]["packets"]) == (2, True, 11)
+    result = json.loads(output.out)["files"][0]
+    assert (output.status, result["cut_short"], result["total"]["packets"]) == (2, True, 11)
     assert f"{file}: ends in the middle of a packet; the statistics are of the packets before" in output.err
     assert "hint: keep the complete packets: editcap" in output.err
     output = command("--statistics", file)
@@ -186,7 +186,7 @@ def udp() -> bytes:
     ],
     ids=["text", "nothing", "no packets", "UDP", "cut UDP"],
 )
-def test_files_without_statistics(command: Command, tmp_path: Path, content: bytes, sentence: str) -> None:
+def test_files_without_statistics(command: CaptureCommand, tmp_path: Path, content: bytes, sentence: str) -> None:
     file = tmp_path / "none.pcap"
     file.write_bytes(content)
     output = command("--statistics", file)
@@ -195,21 +195,21 @@ def test_files_without_statistics(command: Command, tmp_path: Path, content: byt
     assert "hint:" in output.err
 
 
-def test_without_tshark(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_tshark(command: CaptureCommand, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "which", lambda *_, **__: None)
     output = command("--statistics", DOWNLOAD)
     assert (output.status, output.out) == (3, "")
     assert "hint: sudo apt-get install tshark" in output.err
 
 
-def test_one_connection_of_several(command: Command, tmp_path: Path) -> None:
-    segments = sorted([*download(), *handshake(5, ends=OTHER)], key=lambda one: one.time)
+def test_one_connection_of_several(command: CaptureCommand, tmp_path: Path) -> None:
+    segments = sorted([*download(), *handshake(5, ends=OTHER)], key=lambda segment: segment.time)
     file = write(tmp_path / "two.pcap", segments)
     every = document(command, file)
-    assert [one["both"]["packets"] for one in every["files"][0]["connections"]] == [12, 3]
-    one = document(command, file, "--end", "10.0.1.1:40000", "--end", "10.0.2.2")
-    assert one["total"] == document(command, DOWNLOAD)["total"]
-    assert len(one["files"][0]["connections"]) == 1
+    assert [connection["both"]["packets"] for connection in every["files"][0]["connections"]] == [12, 3]
+    statistics = document(command, file, "--end", "10.0.1.1:40000", "--end", "10.0.2.2")
+    assert statistics["total"] == document(command, DOWNLOAD)["total"]
+    assert len(statistics["files"][0]["connections"]) == 1
     output = command("--statistics", file, "--end", ":99")
     assert (output.status, output.out) == (2, "")
     assert f"{file}: no connection has the end :99" in output.err
@@ -217,44 +217,44 @@ def test_one_connection_of_several(command: Command, tmp_path: Path) -> None:
     assert "all 2" in command("--statistics", file).out
 
 
-def test_several_files_are_the_places_of_one_capture(command: Command, tmp_path: Path) -> None:
+def test_several_files_are_the_places_of_one_capture(command: CaptureCommand, tmp_path: Path) -> None:
     """The download at the user's end, at the gateway (less its SYN), and the gateway's other connection."""
     near = DOWNLOAD
     far = write(tmp_path / "far.pcap", download()[1:])
     server = write(tmp_path / "server.pcap", handshake(5, ends=OTHER))
     idle = write(tmp_path / "idle.pcap", [])
-    found = document(command, far, near, server, idle)
-    assert [len(one["connections"]) for one in found["files"]] == [1, 1, 1, 0]
-    assert found["total"]["packets"] == 12 + 3
-    assert found["total"]["mean_delta_us"] == pytest.approx((30_800 + 10_100) / 15)
-    assert found["total"] == document(command, near, server, idle)["total"]
+    statistics = document(command, far, near, server, idle)
+    assert [len(file["connections"]) for file in statistics["files"]] == [1, 1, 1, 0]
+    assert statistics["total"]["packets"] == 12 + 3
+    assert statistics["total"]["mean_delta_us"] == pytest.approx((30_800 + 10_100) / 15)
+    assert statistics["total"] == document(command, near, server, idle)["total"]
     output = command("--statistics", far, near, server, idle)
     assert output.status == 0
     assert "4 files together" in output.out
     assert "idle.pcap: 0 TCP connections" in output.out
 
 
-def test_several_files_are_runs(command: Command, tmp_path: Path) -> None:
+def test_several_files_are_runs(command: CaptureCommand, tmp_path: Path) -> None:
     """The second run is 70.8 ms longer, with one more packet at its end."""
     longer = write(tmp_path / "longer.pcap", [*download(), Segment(141_600, 1, at=3002, acked=2)])
     output = command("--statistics", "--runs", DOWNLOAD, longer, "--out", tmp_path / "out")
     assert output.status == 0, output.err
     assert "Over 2 runs" in output.out
     assert "together" not in output.out
-    found = json.loads((tmp_path / "out" / "statistics.json").read_text())
+    document = json.loads((tmp_path / "out" / "statistics.json").read_text())
     rates = [8 * 3648 / 0.0708 / 1e6, 8 * 3702 / 0.1416 / 1e6]
     expected = {"mean": fmean(rates), "max": rates[0], "min": rates[1]}
-    assert found["runs"]["throughput_mbps"] == pytest.approx(expected)
-    assert found["runs"]["duration_s"] == pytest.approx({"mean": 0.1062, "max": 0.1416, "min": 0.0708})
-    assert found["runs"]["max_delta_us"]["max"] == 70_800
-    assert found["total"] is None
+    assert document["runs"]["throughput_mbps"] == pytest.approx(expected)
+    assert document["runs"]["duration_s"] == pytest.approx({"mean": 0.1062, "max": 0.1416, "min": 0.0708})
+    assert document["runs"]["max_delta_us"]["max"] == 70_800
+    assert document["total"] is None
     names = [f"statistics-{number}.{suffix}" for number in (1, 2, 3) for suffix in ("csv", "md")]
-    assert sorted(one.name for one in (tmp_path / "out").iterdir()) == sorted([*names, "statistics.json"])
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == sorted([*names, "statistics.json"])
     rows = list(csv.reader((tmp_path / "out" / "statistics-3.csv").open()))
     assert rows[2] == ["duration", "s", "0.106", "0.142", "0.071"]
 
 
-def test_options_that_do_not_fit(command: Command, tmp_path: Path) -> None:
+def test_options_that_do_not_fit(command: CaptureCommand, tmp_path: Path) -> None:
     for options, sentence in (
         (["--end", ":20"], "--end needs --statistics"),
         (["--runs"], "--runs needs --statistics"),
@@ -290,9 +290,9 @@ def test_captures_of_a_recording(tmp_path: Path) -> None:
     write(run / "captures" / "ue-wifi.pcap", handshake(5, ends=OTHER))
     shutil.copy(CAPTURES / "cut-c1.pcap", run / "captures" / "gw-core.pcap")
     recording = Recording(run)
-    found = recorded_statistics(recording, "ue")
-    assert [one.file.name for one in found.files] == ["ue-lan.pcap", "ue-wifi.pcap"]
-    assert found.total.packets == 15
+    statistics = recorded_statistics(recording, "ue")
+    assert [file.file.name for file in statistics.files] == ["ue-lan.pcap", "ue-wifi.pcap"]
+    assert statistics.total.packets == 15
     assert recorded_statistics(recording, "ue", [parse_end(":21")]).total.packets == 3
     with pytest.raises(InputError, match="has no capture at server") as error:
         recorded_statistics(recording, "server")
@@ -312,8 +312,8 @@ def test_ports_that_are_used_again_are_tsharks_streams(tmp_path: Path) -> None:
     file = write(tmp_path / "again.pcap", segments)
     run = ["tshark", "-n", "-r", str(file), "-T", "fields", "-e", "tcp.stream"]
     streams = subprocess.run(run, capture_output=True, text=True, check=True, timeout=60).stdout.split()
-    found = statistics_of(FrameReader(file)).connections
-    counts = [connection.both.packets + connection.both.left_out for connection in found]
+    connections = statistics_of(FrameReader(file)).connections
+    counts = [connection.both.packets + connection.both.left_out for connection in connections]
     print(f"{streams}: {counts}")
     assert counts == [streams.count(name) for name in dict.fromkeys(streams)]
     assert len(counts) == 3

@@ -33,9 +33,9 @@ ROOT = Path(__file__).resolve().parents[3]
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    found = tmp_path / "two.toml"
-    found.write_text(SCENARIO)
-    return found
+    path = tmp_path / "two.toml"
+    path.write_text(SCENARIO)
+    return path
 
 
 def test_a_repeated_run_goes_where_the_first_went(file: Path) -> None:
@@ -43,7 +43,7 @@ def test_a_repeated_run_goes_where_the_first_went(file: Path) -> None:
     words = shlex.split(repeat_command(file, ["links.link1.loss=1 %"], Path("some where"), run))
     assert words[words.index("--out") + 1] == "some where"
     again = load(file, overrides=[words[at + 1] for at, word in enumerate(words) if word == "--set"], repeats=1)
-    assert [one.point.scenario.transports["client"].protocol for one in again.runs] == ["tcp"]
+    assert [run.point.scenario.transports["client"].protocol for run in again.runs] == ["tcp"]
     assert "--out" not in repeat_command(file, [], None, run)
 
 
@@ -117,10 +117,10 @@ def test_examples_name_algorithms_that_exist() -> None:
 def test_an_interrupted_command_says_how_to_go_on(
     file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def interrupted(*_: object, **__: object) -> None:
+    def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt("3 runs are recorded in r x and are not executed again")
 
-    monkeypatch.setattr("mptcplab.api.experiments.execute", interrupted)
+    monkeypatch.setattr("mptcplab.api.experiments.execute", interrupt)
     monkeypatch.setattr(sys, "argv", ["mptcplab", "run", str(file), "--out", "r x"])
     with pytest.raises(SystemExit) as ended:
         main()

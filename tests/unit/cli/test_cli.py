@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.unit.commanded import output_of as run
+from tests.unit.command_output import output_of as run
 
 from mptcplab.doctor.programs import program_uses
 from mptcplab.engine import tools
@@ -129,9 +129,9 @@ def test_a_point_has_the_values_that_are_named(
     words = ("plan", EXAMPLES / "questions" / "which-scheduler.toml", "--point", "scheduler=ecf")
     both = run(monkeypatch, capsys, *words, "--point", "transport.congestion_control=balia")
     assert "(transport.scheduler = ecf, transport.congestion_control = balia)" in both.out.splitlines()[1]
-    one = run(monkeypatch, capsys, *words)
-    assert (one.status, "5 points have scheduler=ecf" in one.err) == (2, True), one.err
-    assert "add --point KEY=VALUE for congestion_control = cubic, reno" in one.err
+    result = run(monkeypatch, capsys, *words)
+    assert (result.status, "5 points have scheduler=ecf" in result.err) == (2, True), result.err
+    assert "add --point KEY=VALUE for congestion_control = cubic, reno" in result.err
 
 
 def test_show_json(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], scenario: Path) -> None:
@@ -226,9 +226,9 @@ def _search(monkeypatch: pytest.MonkeyPatch, folder: Path, without: str) -> None
     links = folder / "bin"
     links.mkdir()
     for name in program_uses():
-        found = shutil.which(name, path=tools._SEARCH)
-        if found is not None and name != without:
-            (links / name).symlink_to(found)
+        path = shutil.which(name, path=tools._SEARCH)
+        if path is not None and name != without:
+            (links / name).symlink_to(path)
     monkeypatch.setattr(tools, "_SEARCH", str(links))
 
 

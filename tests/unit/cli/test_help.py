@@ -91,7 +91,7 @@ def _check_option(option: click.Option, text: str) -> None:
 @pytest.mark.parametrize(("name", "command", "ctx"), ALL, ids=[name or "mptcplab" for name in NAMES])
 def test_examples_are_commands_that_exist(name: str, command: click.Command, ctx: click.Context) -> None:
     """Every command line in a help names commands and options that exist."""
-    known = {path: found for path, found, _ in ALL}
+    known = {path: command for path, command, _ in ALL}
     text = command.get_help(ctx)
     examples = text.split("  Examples:\n")[1].split("\n\n")[0]
     lines = [line.strip() for line in examples.splitlines() if line.strip().startswith("mptcplab")]
@@ -130,12 +130,12 @@ def _on_terminal(*command: str, **variables: str) -> str:
 
 def _colours(text: str) -> set[str]:
     """Return the codes of colours among the escape sequences, without the codes of bold and dim text."""
-    codes = {code for found in _ANSI.findall(text) for code in found.split(";")}
+    codes = {code for number in _ANSI.findall(text) for code in number.split(";")}
     return codes - {"", "0", "1", "2", "3", "4", "22", "23", "24"}
 
 
 @pytest.fixture
-def coloured(tmp_path: Path) -> tuple[str, ...]:
+def colour_command(tmp_path: Path) -> tuple[str, ...]:
     """Return a command that prints in colours."""
     program = tmp_path / "coloured.py"
     program.write_text("from mptcplab.cli.common import console\nconsole().print('text', style='bold red')\n")
@@ -143,11 +143,11 @@ def coloured(tmp_path: Path) -> tuple[str, ...]:
 
 
 @pytest.mark.slow
-def test_colours_on_a_terminal_only(coloured: tuple[str, ...]) -> None:
-    assert _colours(_on_terminal(*coloured)) != set()
-    assert _colours(_on_terminal(*coloured, NO_COLOR="1")) == set()
-    assert "\x1b" not in _on_terminal(*coloured, TERM="dumb")
-    done = subprocess.run(coloured, capture_output=True, text=True, check=True, timeout=60)
+def test_colours_on_a_terminal_only(colour_command: tuple[str, ...]) -> None:
+    assert _colours(_on_terminal(*colour_command)) != set()
+    assert _colours(_on_terminal(*colour_command, NO_COLOR="1")) == set()
+    assert "\x1b" not in _on_terminal(*colour_command, TERM="dumb")
+    done = subprocess.run(colour_command, capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout == "text\n"
 
 

@@ -143,9 +143,9 @@ def _find_deferred(command: click.Command, name: str) -> Iterator[tuple[str, cli
         yield name, command
     if isinstance(command, click.Group):
         for sub in command.list_commands(click.Context(command)):
-            found = command.get_command(click.Context(command), sub)
-            assert found is not None
-            yield from _find_deferred(found, f"{name} {sub}".strip())
+            subcommand = command.get_command(click.Context(command), sub)
+            assert subcommand is not None
+            yield from _find_deferred(subcommand, f"{name} {sub}".strip())
 
 
 DEFERRED = dict(_find_deferred(commands, ""))
@@ -156,9 +156,9 @@ def test_the_body_of_a_command_takes_its_parameters(name: str) -> None:
     command = DEFERRED[name]
     assert command.callback is not None
     parameters = inspect.signature(load(vars(command.callback)["target"])).parameters
-    variable = any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters.values())
-    named = {one.name for one in parameters.values() if one.kind is not inspect.Parameter.VAR_KEYWORD}
-    given = {one.name for one in command.params if one.expose_value}
+    variable = any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters.values())
+    named = {parameter.name for parameter in parameters.values() if parameter.kind is not inspect.Parameter.VAR_KEYWORD}
+    given = {param.name for param in command.params if param.expose_value}
     assert named - {"ctx", "context"} <= given
     assert variable or given <= named
 
@@ -170,12 +170,12 @@ def test_every_command_is_deferred_but_those_that_only_have_subcommands() -> Non
 
 def test_a_deferred_body_is_imported_when_it_is_called() -> None:
     @defer_to("mptcplab.no_such_module:body")
-    def declared() -> None:
+    def example_command() -> None:
         """Help."""
 
-    assert (declared.__name__, declared.__doc__) == ("declared", "Help.")
+    assert (example_command.__name__, example_command.__doc__) == ("declared", "Help.")
     with pytest.raises(ModuleNotFoundError):
-        declared()
+        example_command()
 
 
 def test_lazy_names_of_a_package_are_found_at_first_use() -> None:

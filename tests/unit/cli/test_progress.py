@@ -18,7 +18,7 @@ from mptcplab.cli import progress
 from mptcplab.errors import LabError
 
 
-def _shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, terminal: bool) -> str:
+def _print_progress(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, terminal: bool) -> str:
     """All that a sweep of six runs writes: five are made, and the last one fails."""
     written = io.StringIO()
     monkeypatch.setattr(progress, "console", lambda **_: Console(file=written, force_terminal=terminal, width=120))
@@ -33,7 +33,7 @@ def _shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, terminal: bool) -
 
 
 def test_lines_where_there_is_no_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    *made, last = _shown(tmp_path, monkeypatch, terminal=False).splitlines()
+    *made, last = _print_progress(tmp_path, monkeypatch, terminal=False).splitlines()
     assert made[0] == "done      delay 1 ms, seed 1: 1.0 s of virtual time in 2.0 s (1 of 6, about 10 s left)"
     assert [re.sub(r".*\((\d) of 6.*", r"\1", line) for line in made] == ["1", "2", "3", "4", "5"]
     assert last == "failed    delay 2 ms, seed 3: it broke (6 of 6)"
@@ -41,7 +41,7 @@ def test_lines_where_there_is_no_terminal(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_a_bar_in_place_on_a_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is one line that is written again and again, and is gone in the end."""
-    written = _shown(tmp_path, monkeypatch, terminal=True)
+    written = _print_progress(tmp_path, monkeypatch, terminal=True)
     assert "━" in written
     assert "6/6" in written
     assert "done      " not in written

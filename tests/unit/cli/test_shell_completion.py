@@ -160,7 +160,7 @@ def test_script_names_its_place(folder: Path, shell: str) -> None:
     script = script_for(shell)
     assert script.startswith(f"# Completion of mptcplab for {shell}. Save it as ")
     assert f"{shell}_complete" in script
-    found = shutil.which(shell)
-    if found is not None:
+    program = shutil.which(shell)
+    if program is not None:
         (folder / "script").write_text(script)
-        run(found, "-n", "script", folder=folder)
+        run(program, "-n", "script", folder=folder)

@@ -50,7 +50,7 @@ def connections(draw: st.DrawFn, fewest: int = 1, bits: int = 20) -> tuple[list[
     return made, draw(st.integers(0, count - 1))
 
 
-def many(count: int, bits: int, seed: int) -> Iterator[list[Path]]:
+def draw_connections(count: int, bits: int, seed: int) -> Iterator[list[Path]]:
     """That many connections of 1 to 8 different paths; much faster than hypothesis, but they do not shrink."""
     rng = np.random.default_rng(seed)
     low, high = np.log(RTT_US)

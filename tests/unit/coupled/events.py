@@ -7,7 +7,7 @@ from ctypes import CDLL, c_bool, c_char_p, c_int, c_int64, c_uint8, c_uint32, c_
 from pathlib import Path
 from typing import Any
 
-from tests.unit.compiling import compile_c
+from tests.unit.compiler import compile_c
 from tests.unit.coupled.library import HEADERS, HERE, ONE
 
 #: Of `kernel/net/mptcp/`. `coupled_sysctl.c` is nothing but the kernel's files and is tested in the lab.
@@ -76,7 +76,7 @@ class Subflow:
         """Fast recovery begins, or what ECN asks for."""
         self._event("loss", ecn)
 
-    def recovered(self) -> None:
+    def end_recovery(self) -> None:
         """It ends."""
         self._event("recovered")
 
@@ -152,12 +152,12 @@ class World:
 
     def pair(self, control: str, first: int, second: int, *, rtt_us: int = 20_000) -> tuple[Subflow, Subflow]:
         """Two subflows of these windows that have reported them to each other; `rtt_us` is the second's."""
-        one, other = self.subflow(control, first), self.subflow(control, second, rtt_us=rtt_us)
-        one.ack()
+        subflow, other = self.subflow(control, first), self.subflow(control, second, rtt_us=rtt_us)
+        subflow.ack()
         other.ack(rtt_us=rtt_us)
-        one.set(first)
+        subflow.set(first)
         other.set(second)
-        return one, other
+        return subflow, other
 
     def settings(self, *, hystart: bool = False, olia_best: int = 0, count_idle: bool = False) -> None:
         """The sysctl of this namespace."""

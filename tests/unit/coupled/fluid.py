@@ -30,7 +30,9 @@ class User:
     decrease: Rule
 
 
-def _moved(increase: Rule, decrease: Rule, windows: Array, losses: Array, rtts: Sequence[float], step: float) -> Array:
+def _step_windows(
+    increase: Rule, decrease: Rule, windows: Array, losses: Array, rtts: Sequence[float], step: float
+) -> Array:
     """The windows a little later. Steps are relative, and in units that suit windows of any size."""
     paths = [Path(w, rtt, 1 / p) for w, rtt, p in zip(windows.tolist(), rtts, losses.tolist(), strict=True)]
     net = np.array([increase(paths, r) - losses[r] * decrease(paths, r) for r in range(len(paths))])
@@ -43,7 +45,7 @@ def rest_with_losses(increase: Rule, decrease: Rule, losses: Sequence[float], rt
     loss: Array = np.array(losses)
     windows: Array = np.sqrt(2 / loss)
     for _ in range(1500):
-        windows = _moved(increase, decrease, windows, loss, rtts or [1] * len(losses), 0.05)
+        windows = _step_windows(increase, decrease, windows, loss, rtts or [1] * len(losses), 0.05)
     return windows
 
 
@@ -59,13 +61,13 @@ def rest_with_links(users: Sequence[User], capacity: Sequence[float], steps: int
     total: list[Array] = [np.zeros(len(user.paths)) for user in users]
     for turn in range(steps):
         load = np.zeros(len(room))
-        for user, own in zip(users, windows, strict=True):
-            for path, window in zip(user.paths, own, strict=True):
+        for user, of_user in zip(users, windows, strict=True):
+            for path, window in zip(user.paths, of_user, strict=True):
                 load[list(path)] += user.count * window
         price = price * np.exp(0.03 * np.clip((load - room) / room, -1, 1))
         for at, user in enumerate(users):
             losses = np.array([price[list(path)].sum() for path in user.paths])
-            windows[at] = _moved(user.increase, user.decrease, windows[at], losses, [1] * len(losses), 0.03)
+            windows[at] = _step_windows(user.increase, user.decrease, windows[at], losses, [1] * len(losses), 0.03)
             if turn >= late:
                 total[at] += windows[at]
     return [each / (steps - late) for each in total]

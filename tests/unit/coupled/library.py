@@ -10,7 +10,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from tests.unit.compiling import compile_c
+from tests.unit.compiler import compile_c
 from tests.unit.coupled.reference import Path as Reference
 
 HEADERS = Path(__file__).parents[3] / "kernel" / "net" / "mptcp"
@@ -119,13 +119,13 @@ class Library:
         assert self._undefined.value == 0, f"undefined behaviour in {name}{arguments}"
         return result
 
-    def of(self, name: str, paths: Sequence[Reference], r: int) -> int:
+    def compute(self, name: str, paths: Sequence[Reference], r: int) -> int:
         """An increase, decrease or number of packets for path r, in C's units."""
         return int(self(name, c_paths(paths), len(paths), r))
 
     def increase(self, name: str, paths: Sequence[Reference], r: int) -> float:
         """In segments per acked segment."""
-        return self.of(name, paths, r) / ONE
+        return self.compute(name, paths, r) / ONE
 
     def vegas_round(self, name: str, vegas: CVegas, paths: Sequence[Reference], r: int) -> CVegas:
         """The path after a round by `wvegas_round`."""

@@ -71,10 +71,10 @@ def olia_largest(paths: Sequence[Path], slack: float = 0) -> set[int]:
 def olia_best(paths: Sequence[Path], *, draft: bool = False) -> set[int]:
     """OLIA's B; by multiplication, which is exact on whole numbers."""
 
-    def no_better(one: Path, other: Path) -> bool:
+    def no_better(path: Path, other: Path) -> bool:
         if draft:
-            return one.between_losses**2 * other.rtt <= other.between_losses**2 * one.rtt
-        return one.between_losses * other.rtt**2 <= other.between_losses * one.rtt**2
+            return path.between_losses**2 * other.rtt <= other.between_losses**2 * path.rtt
+        return path.between_losses * other.rtt**2 <= other.between_losses * path.rtt**2
 
     return {r for r, path in enumerate(paths) if all(no_better(other, path) for other in paths)}
 

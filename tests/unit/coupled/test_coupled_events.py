@@ -38,11 +38,11 @@ def world(controls: CDLL) -> World:
     return World(controls)
 
 
-def _expected(control: str, own: Path, other: Path) -> float:
-    """Of one acked segment on `own`, by the reference."""
-    paths = [own, other]
+def _expected_gain(control: str, path: Path, other: Path) -> float:
+    """Return the increase for one acknowledged segment on ``path``, by the reference."""
+    paths = [path, other]
     if control == "olia":
-        return olia_coupled_term(paths, 0) + olia_epsilon(paths, 0, slack=1) / own.window
+        return olia_coupled_term(paths, 0) + olia_epsilon(paths, 0, slack=1) / path.window
     return {"lia": lia_increase, "balia": balia_increase}[control](paths, 0)
 
 
@@ -50,9 +50,9 @@ def _expected(control: str, own: Path, other: Path) -> float:
 @pytest.mark.parametrize("window", [1, 2, 3])
 def test_smallest_window_after_a_loss(world: World, control: str, window: int) -> None:
     """1 segment for OLIA and BALIA beside another path; alone, and for the others, 2."""
-    one, _ = world.pair(control, window, 10)
-    one.loss()
-    assert one.ssthresh == SMALLEST[control]
+    subflow, _ = world.pair(control, window, 10)
+    subflow.loss()
+    assert subflow.ssthresh == SMALLEST[control]
     alone = world.subflow(control, window, tcp=True)
     alone.loss()
     assert alone.ssthresh == 2, "a connection of one path is as TCP"
@@ -61,45 +61,45 @@ def test_smallest_window_after_a_loss(world: World, control: str, window: int) -
 @pytest.mark.parametrize("control", ["olia", "balia"])
 def test_smallest_window_where_the_other_path_is_idle(world: World, control: str) -> None:
     """A path that does not count is none: as alone."""
-    one, _ = world.pair(control, 2, 10)
+    subflow, _ = world.pair(control, 2, 10)
     world.wait(RTO + 1)
-    one.loss()
-    assert one.ssthresh == 2
+    subflow.loss()
+    assert subflow.ssthresh == 2
 
 
 @pytest.mark.parametrize("control", ["olia", "balia"])
 def test_window_of_one_goes_on(world: World, control: str) -> None:
     """Losses, a timeout and growth at a window of 1: it is not in slow start, and grows by the equation."""
-    one, other = world.pair(control, 2, 10)
+    subflow, other = world.pair(control, 2, 10)
     for _ in range(3):
-        one.loss()
-        one.recovered()
-        assert (one.window, one.ssthresh) == (1, 1)
-    one.timeout()
-    one.timeout_over()
-    assert (one.window, one.ssthresh) == (1, 1)
+        subflow.loss()
+        subflow.end_recovery()
+        assert (subflow.window, subflow.ssthresh) == (1, 1)
+    subflow.timeout()
+    subflow.timeout_over()
+    assert (subflow.window, subflow.ssthresh) == (1, 1)
     other.ack()
     other.set(10)
-    gain = one.gain()
-    expected = _expected(control, Path(1, 20_000, 0), Path(10, 20_000, SEGMENT))
+    gain = subflow.gain()
+    expected = _expected_gain(control, Path(1, 20_000, 0), Path(10, 20_000, SEGMENT))
     print(f"{control}: {gain:.4f} segments for one, expected {expected:.4f}")
     assert gain == pytest.approx(expected, rel=0.02)
     for _ in range(200):
-        one.ack()
+        subflow.ack()
         other.ack()
-    assert one.window > 1
+    assert subflow.window > 1
 
 
 def test_olia_takes_single_segments(world: World) -> None:
     """From the larger window, on a slower path, until both are within a segment; slow start does not follow."""
-    one, other = world.subflow("olia", 6, rtt_us=100_000), world.subflow("olia", 1)
+    subflow, other = world.subflow("olia", 6, rtt_us=100_000), world.subflow("olia", 1)
     other.ack(100)
     other.set(1)
     seen = []
     for _ in range(400):
-        one.ack(rtt_us=100_000)
-        seen.append(one.window)
-        assert one.window >= one.ssthresh, "a shrinking window is not back in slow start"
+        subflow.ack(rtt_us=100_000)
+        seen.append(subflow.window)
+        assert subflow.window >= subflow.ssthresh, "a shrinking window is not back in slow start"
         other.ack()
         other.set(1)
     print(f"windows: {sorted(set(seen))}")
@@ -111,58 +111,58 @@ def test_olia_takes_single_segments(world: World) -> None:
 @pytest.mark.parametrize("ecn", [False, True])
 def test_window_of_a_sibling_in_recovery_is_its_ssthresh(world: World, control: str, ecn: bool) -> None:
     """RFC 6356, section 3: from the loss on, before any ACK of it, and whatever PRR makes of the window."""
-    one, other = world.pair(control, 40, 100)
-    raw = _expected(control, Path(40, 20_000), Path(100, 20_000))
+    subflow, other = world.pair(control, 40, 100)
+    raw = _expected_gain(control, Path(40, 20_000), Path(100, 20_000))
     other.loss(ecn=ecn)
     kept = other.ssthresh
     assert 25 <= kept <= 50
-    expected = _expected(control, Path(40, 20_000), Path(kept, 20_000))
-    found = [one.gain()]
+    expected = _expected_gain(control, Path(40, 20_000), Path(kept, 20_000))
+    gains = [subflow.gain()]
     other.set(7)
     other.ack()
-    one.set(40)
-    found.append(one.gain())
-    print(f"{control}: {found}, expected {expected}; with the raw window first {raw}")
+    subflow.set(40)
+    gains.append(subflow.gain())
+    print(f"{control}: {gains}, expected {expected}; with the raw window first {raw}")
     if control != "olia":
-        assert found == pytest.approx([expected] * 2, rel=1e-3)
+        assert gains == pytest.approx([expected] * 2, rel=1e-3)
     else:
         # Which path is best changes with the loss; the difference of both is the same, as only the window counts.
-        assert found[0] == pytest.approx(found[1], rel=1e-3)
-    other.recovered()
+        assert gains[0] == pytest.approx(gains[1], rel=1e-3)
+    other.end_recovery()
     assert other.window == kept
 
 
 @pytest.mark.parametrize("control", COUPLED)
 def test_window_of_a_sibling_after_a_timeout_is_its_own(world: World, control: str) -> None:
     """1 segment in slow start: the RFC's exception is for fast retransmit only. Without an ACK, from the timeout on."""
-    one, other = world.pair(control, 40, 100)
-    before = one.gain()
-    one.set(40)
+    subflow, other = world.pair(control, 40, 100)
+    before = subflow.gain()
+    subflow.set(40)
     other.timeout()
-    found = one.gain()
+    gain = subflow.gain()
     # OLIA: the path itself has more bytes since its last loss, and the larger window.
-    expected = _expected(control, Path(40, 20_000, 3), Path(1, 20_000, 1))
-    print(f"{control}: {before} before, {found} after the timeout, expected {expected}")
-    assert found == pytest.approx(expected, rel=1e-3)
+    expected = _expected_gain(control, Path(40, 20_000, 3), Path(1, 20_000, 1))
+    print(f"{control}: {before} before, {gain} after the timeout, expected {expected}")
+    assert gain == pytest.approx(expected, rel=1e-3)
 
 
 def test_olia_hears_of_the_end_of_a_gap_between_losses(world: World) -> None:
     """Bytes between losses change with the loss, not with the next ACK: l of a path may fall then."""
-    one, other = world.pair("olia", 10, 40)
+    subflow, other = world.pair("olia", 10, 40)
     other.ack(100)
     other.loss()
-    other.recovered()
+    other.end_recovery()
     other.set(40)
     # Now l of the other is 101 segments; this one's are 31 or less. The second gap is short.
-    one.ack(30)
-    one.set(10)
-    worse = one.gain()
+    subflow.ack(30)
+    subflow.set(10)
+    worse = subflow.gain()
     other.ack(1)
     other.loss()
-    other.recovered()
+    other.end_recovery()
     other.set(40)
-    one.set(10)
-    better = one.gain()
+    subflow.set(10)
+    better = subflow.gain()
     print(f"gain per segment {worse:.4f} while the other path is best, {better:.4f} once it is not")
     assert worse < 0.05
     assert better == pytest.approx(worse + 0.5 / 10, rel=0.2)
@@ -171,26 +171,26 @@ def test_olia_hears_of_the_end_of_a_gap_between_losses(world: World) -> None:
 @pytest.mark.parametrize("control", COUPLED)
 def test_idle_sibling(world: World, control: str) -> None:
     """By default it counts for one timeout; if all established subflows are to count, for as long as it is."""
-    one, other = world.pair(control, 10, 30)
-    coupled = one.gain()
-    one.set(10)
+    subflow, other = world.pair(control, 10, 30)
+    coupled = subflow.gain()
+    subflow.set(10)
     world.wait(RTO)
-    assert one.gain() == pytest.approx(coupled, rel=0.1), "until then it counts"
-    one.set(10)
+    assert subflow.gain() == pytest.approx(coupled, rel=0.1), "until then it counts"
+    subflow.set(10)
     world.wait(1)
-    assert one.gain() == 0, "alone: Reno counts ACKs elsewhere"
+    assert subflow.gain() == 0, "alone: Reno counts ACKs elsewhere"
     other.ack()
     other.set(30)
     world.settings(count_idle=True)
     other.ack()
     other.set(30)
     world.wait(1000 * RTO)
-    one.set(10)
-    assert one.gain() == pytest.approx(coupled, rel=0.1)
+    subflow.set(10)
+    assert subflow.gain() == pytest.approx(coupled, rel=0.1)
     other.enter(CLOSE_WAIT)
-    assert one.gain() != 0, "it may still send"
+    assert subflow.gain() != 0, "it may still send"
     other.enter(FIN_WAIT1)
-    assert one.gain() == 0, "it will not send again"
+    assert subflow.gain() == 0, "it will not send again"
 
 
 @pytest.mark.parametrize("control", COUPLED)
@@ -201,21 +201,21 @@ def test_established_subflow_counts_before_its_first_data(world: World, control:
         fresh = World(world._library)
         fresh.settings(count_idle=idle)
         fresh.subflow(control, 10, start=True)
-        one = fresh.subflow(control, 10)
-        gains.append(one.gain())
+        subflow = fresh.subflow(control, 10)
+        gains.append(subflow.gain())
     print(f"{control}: {gains}")
     assert gains[0] == 0, "alone"
-    assert gains[1] == pytest.approx(_expected(control, Path(10, 20_000, SEGMENT), Path(10, 20_000)), rel=1e-3)
+    assert gains[1] == pytest.approx(_expected_gain(control, Path(10, 20_000, SEGMENT), Path(10, 20_000)), rel=1e-3)
 
 
 def test_wvegas_counts_from_its_first_round_on(world: World) -> None:
     """Whatever the setting: before that it has no rate. The weight of the only path with a rate is all ten packets."""
     world.settings(count_idle=True)
-    one, _ = world.subflow("wvegas", 20), world.subflow("wvegas", 1000, start=True)
+    subflow, _ = world.subflow("wvegas", 20), world.subflow("wvegas", 1000, start=True)
     for _ in range(3 * 40):
-        one.ack(rtt_us=21_000)
+        subflow.ack(rtt_us=21_000)
     # At 20 segments and 5 % of queueing delay, 1 packet waits: fewer than ten, so the window has grown each round.
-    assert one.window > 20
+    assert subflow.window > 20
 
 
 @pytest.mark.parametrize("control", ALL)
@@ -229,7 +229,7 @@ def test_no_memory(world: World, control: str) -> None:
         subflow.ack()
         subflow.loss()
         assert subflow.ssthresh == 5
-        subflow.recovered()
+        subflow.end_recovery()
     world.memory(there=True)
     third = world.subflow(control, 10)
     assert third.coupled
@@ -256,7 +256,7 @@ def test_which_paths_are_best_to_olia(world: World, best: int, moves: int) -> No
     for subflow, acked, rtt_us in ((fast, 100, 20_000), (slow, 200, 50_000)):
         subflow.ack(acked, rtt_us)
         subflow.loss()
-        subflow.recovered()
+        subflow.end_recovery()
     windows = (10, 20) if best == 0 else (20, 10)
     for subflow, window, rtt_us in ((fast, windows[0], 20_000), (slow, windows[1], 50_000)):
         subflow.set(window, 1)
@@ -280,17 +280,17 @@ def _round(subflow: Subflow, rtt_us: int) -> list[int]:
 
 def test_wvegas_slow_starts_back_after_draining(world: World) -> None:
     """Ten packets wait behind what 90 segments fill; the delay doubles: half of the window goes, for a round trip."""
-    one = world.subflow("wvegas", 100)
-    one.set(100, 50)
-    before = [_round(one, rtt_us)[-1] for rtt_us in (20_000, 22_500, 22_500)]
-    ssthresh = one.ssthresh
-    drained = min(_round(one, 26_000))
-    print(f"windows {before}, after the drain {drained}, ssthresh {ssthresh} then {one.ssthresh}")
+    subflow = world.subflow("wvegas", 100)
+    subflow.set(100, 50)
+    before = [_round(subflow, rtt_us)[-1] for rtt_us in (20_000, 22_500, 22_500)]
+    ssthresh = subflow.ssthresh
+    drained = min(_round(subflow, 26_000))
+    print(f"windows {before}, after the drain {drained}, ssthresh {ssthresh} then {subflow.ssthresh}")
     assert drained == pytest.approx(before[-1] * 20_000 / (2 * 26_000), abs=1.1)
-    assert drained < one.ssthresh == ssthresh
-    back = _round(one, 20_000)[-1]
+    assert drained < subflow.ssthresh == ssthresh
+    back = _round(subflow, 20_000)[-1]
     assert back >= 0.75 * before[-1], "the window is in slow start until ssthresh"
-    after = _round(one, 20_000)[-1]
+    after = _round(subflow, 20_000)[-1]
     assert after - back <= 2, "and then grows by a segment per round trip"
 
 
@@ -305,7 +305,7 @@ def _do(world: World, subflow: Subflow, event: str, busy: dict[int, str]) -> Non
     elif event in ("ack", "acks"):
         subflow.ack(1 if event == "ack" else 30)
         if at and event == "acks":
-            (subflow.recovered if at == "cut" else subflow.timeout_over)()
+            (subflow.end_recovery if at == "cut" else subflow.timeout_over)()
             busy.pop(subflow.pointer)
     elif event == "prr" and at == "cut":
         subflow.set(1)

@@ -10,7 +10,7 @@ from pathlib import Path as File
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.unit.compiling import compile_c
+from tests.unit.compiler import compile_c
 from tests.unit.coupled.connections import PATIENT
 from tests.unit.coupled.library import HEADERS, ONE, PACKET, WARNINGS, CNumber, CPath, CVegas, Library, c_paths
 from tests.unit.coupled.reference import Path
@@ -78,8 +78,8 @@ def test_zero(library: Library, a: CNumber) -> None:
 @given(_POSITIVE, st.integers(0, 48))
 def test_floor(library: Library, a: CNumber, shift: int) -> None:
     exact = a.value * (1 << shift)
-    found = library("floor", a, shift)
-    assert found == (exact.numerator // exact.denominator if exact < 1 << 63 else (1 << 63) - 1)
+    value = library("floor", a, shift)
+    assert value == (exact.numerator // exact.denominator if exact < 1 << 63 else (1 << 63) - 1)
 
 
 @PATIENT
@@ -93,8 +93,8 @@ def test_nonsense(library: Library, values: list[CPath], n: int, r: int) -> None
     paths = (CPath * 12)(*values)
     valid = n <= 8 and r < n
     for control, low, high in [("lia", 0, 1), ("olia", -0.5, 1.5), ("balia", 0, 1)]:
-        found = library(control, paths, n, r)
-        assert low * ONE <= found <= high * ONE if valid else found == 0
+        value = library(control, paths, n, r)
+        assert low * ONE <= value <= high * ONE if valid else value == 0
     window = values[r].cwnd if valid else 0
     assert library("balia_ssthresh", paths, n, r) <= max(2, window // 2)
     assert 1 <= library("wvegas_alpha", paths, n, r) <= 10 * PACKET

@@ -46,7 +46,7 @@ def test_acks_one_by_one_or_at_once(
 ) -> None:
     """At the same windows, many segments in one acknowledgement count as in as many acknowledgements."""
     paths, r = connection
-    increase = library.of(control, paths, r)
+    increase = library.compute(control, paths, r)
     one_by_one, at_once = _window(10_000), _window(10_000)
     for _ in range(acked):
         library("grow", one_by_one, increase, 1)

@@ -13,7 +13,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from tests.unit.coupled.connections import PATIENT, RTT_US, by_logarithm, connections, many, windows
+from tests.unit.coupled.connections import PATIENT, RTT_US, by_logarithm, connections, draw_connections, windows
 from tests.unit.coupled.library import ONE, Library, c_paths
 from tests.unit.coupled.reference import (
     Path,
@@ -41,7 +41,7 @@ def _olia(paths: list[Path], r: int, *, draft: bool) -> tuple[float, float]:
     return coupled + moved, coupled + abs(moved)
 
 
-def _expected(control: str, paths: list[Path], r: int) -> tuple[float, float]:
+def _expected_increase(control: str, paths: list[Path], r: int) -> tuple[float, float]:
     """The increase, and what its relative error is relative to."""
     if control.startswith("olia"):
         return _olia(paths, r, draft=control == "olia_draft")
@@ -53,10 +53,10 @@ def _clear(paths: list[Path]) -> bool:
     """Whether no two paths' l/rtt^2 or l^2/rtt are nearly, but not exactly, the same: 32 bits cannot tell."""
     kernel = [Fraction(int(p.between_losses), int(p.rtt) ** 2) for p in paths]
     draft = [Fraction(int(p.between_losses) ** 2, int(p.rtt)) for p in paths]
-    return _apart(paths, kernel) and _apart(paths, draft)
+    return _are_apart(paths, kernel) and _are_apart(paths, draft)
 
 
-def _apart(paths: list[Path], values: list[Fraction]) -> bool:
+def _are_apart(paths: list[Path], values: list[Fraction]) -> bool:
     alike = {(p.between_losses, p.rtt): value for p, value in zip(paths, values, strict=True) if value}
     ordered = sorted(alike.values())
     return all(b - a > a / 2**28 for a, b in pairwise(ordered))
@@ -64,7 +64,7 @@ def _apart(paths: list[Path], values: list[Fraction]) -> bool:
 
 def _error(library: Library, control: str, paths: list[Path], r: int) -> float:
     """Of the increase, as a fraction of the bound: 1 is the largest allowed."""
-    expected, scale = _expected(control, paths, r)
+    expected, scale = _expected_increase(control, paths, r)
     terms = 2 if control.startswith("olia") else 1
     return abs(library.increase(control, paths, r) - expected) / (scale * RELATIVE + terms * UNIT)
 
@@ -74,10 +74,10 @@ def _error(library: Library, control: str, paths: list[Path], r: int) -> float:
 def test_increase_in_bulk(library: Library, control: str, bits: int) -> None:
     """1,500 connections; windows up to 2^20 segments, and beyond to 2^30."""
     worst = largest = 0.0
-    for paths in filter(_clear, many(1500, bits, seed=bits)):
+    for paths in filter(_clear, draw_connections(1500, bits, seed=bits)):
         for r in range(len(paths)):
             worst = max(worst, _error(library, control, paths, r))
-            expected, scale = _expected(control, paths, r)
+            expected, scale = _expected_increase(control, paths, r)
             if scale > 2**34 / ONE:  # so large that rounding to the unit does not matter
                 largest = max(largest, abs(library.increase(control, paths, r) - expected) / scale)
     print(f"{control}, windows to 2^{bits}: worst relative error {largest:.2e}, bound {RELATIVE:.2e}")
@@ -98,11 +98,11 @@ def test_increase(library: Library, control: str, connection: Connection) -> Non
 def test_growth_is_never_lost(library: Library, connection: Connection) -> None:
     """LIA grows by 1/(64 w) of the fastest path, BALIA by 1/(640 w) of any; OLIA, if by more than its unit."""
     paths, r = connection
-    assert library.of("lia", paths, r) >= (ONE >> 26) * (1 - RELATIVE)
-    assert library.of("balia", paths, r) >= ONE / (640 << 20) * (1 - RELATIVE) - 1
+    assert library.compute("lia", paths, r) >= (ONE >> 26) * (1 - RELATIVE)
+    assert library.compute("balia", paths, r) >= ONE / (640 << 20) * (1 - RELATIVE) - 1
     assume(_clear(paths))
     if olia_epsilon(paths, r, slack=1) >= 0 and olia_coupled_term(paths, r) > 1 / ONE:
-        assert library.of("olia", paths, r) > 0
+        assert library.compute("olia", paths, r) > 0
 
 
 @PATIENT
@@ -110,9 +110,9 @@ def test_growth_is_never_lost(library: Library, connection: Connection) -> None:
 def test_lia_and_balia_never_above_reno(library: Library, connection: Connection) -> None:
     """RFC 6356's second goal holds exactly for LIA; for BALIA it follows from its equations, within its error."""
     paths, r = connection
-    reno = library.of("lia", [paths[r]], 0)
-    assert 0 < library.of("lia", paths, r) <= reno
-    assert library.of("balia", paths, r) <= reno * (1 + RELATIVE) + 1
+    reno = library.compute("lia", [paths[r]], 0)
+    assert 0 < library.compute("lia", paths, r) <= reno
+    assert library.compute("balia", paths, r) <= reno * (1 + RELATIVE) + 1
 
 
 @pytest.mark.parametrize("control", CONGESTION_CONTROLS)
@@ -121,7 +121,7 @@ def test_lia_and_balia_never_above_reno(library: Library, connection: Connection
 def test_one_path_is_reno(library: Library, control: str, window: int, rtt: int) -> None:
     path = [Path(window, rtt, 1000)]
     assert abs(library.increase(control, path, 0) - 1 / window) <= RELATIVE / window + UNIT
-    assert library.of("balia_ssthresh", path, 0) == max(2, window // 2)
+    assert library.compute("balia_ssthresh", path, 0) == max(2, window // 2)
 
 
 @pytest.mark.parametrize("control", CONGESTION_CONTROLS)
@@ -135,7 +135,7 @@ def test_order_of_siblings_means_nothing(
     assume(_clear(paths))
     order = data.draw(st.permutations(range(len(paths))))
     shuffled = [paths[at] for at in order]
-    _, scale = _expected(control, paths, r)
+    _, scale = _expected_increase(control, paths, r)
     difference = library.increase(control, shuffled, order.index(r)) - library.increase(control, paths, r)
     assert abs(difference) <= scale * RELATIVE + 2.01 / ONE
 
@@ -148,7 +148,7 @@ def test_unit_of_time_means_nothing(library: Library, control: str, connection: 
     paths, r = connection
     assume(_clear(paths) and max(path.rtt for path in paths) * factor < 1 << 32)
     slower = [Path(path.window, path.rtt * factor, path.between_losses) for path in paths]
-    _, scale = _expected(control, paths, r)
+    _, scale = _expected_increase(control, paths, r)
     difference = library.increase(control, slower, r) - library.increase(control, paths, r)
     assert abs(difference) <= scale * RELATIVE + 2.01 / ONE
 
@@ -162,7 +162,7 @@ def test_larger_windows_grow_in_proportion_slower(
     """All windows times a factor: increases divided by it. (OLIA's would too, but for its slack of one segment.)"""
     paths, r = connection
     larger = [Path(path.window * factor, path.rtt, path.between_losses) for path in paths]
-    _, scale = _expected(control, paths, r)
+    _, scale = _expected_increase(control, paths, r)
     difference = library.increase(control, larger, r) - library.increase(control, paths, r) / factor
     assert abs(difference) <= scale * RELATIVE / factor + 2.01 / ONE
 
@@ -216,15 +216,15 @@ def test_balia_decrease(library: Library, connection: Connection) -> None:
     paths, r = connection
     window, smallest = int(paths[r].window), 1 if len(paths) > 1 else 2
     remains = window - balia_decrease(paths, r)
-    found = library.of("balia_ssthresh", paths, r)
+    ssthresh = library.compute("balia_ssthresh", paths, r)
     error = window * RELATIVE
-    assert max(smallest, remains - 1 - error) <= found <= max(smallest, remains + error)
-    assert max(smallest, window // 4) <= found <= max(smallest, window // 2)
+    assert max(smallest, remains - 1 - error) <= ssthresh <= max(smallest, remains + error)
+    assert max(smallest, window // 4) <= ssthresh <= max(smallest, window // 2)
 
 
 @pytest.mark.parametrize(("other", "kept"), [(100, 50), (110, 45), (140, 30), (150, 25), (400, 25)])
 def test_balia_decrease_is_a_ramp(library: Library, other: int, kept: int) -> None:
     """Of a window of 100 beside one of `other`, the same RTT: 50 if they are equal, 25 from half as much again."""
-    found = library.of("balia_ssthresh", [Path(100, 20000), Path(other, 20000)], 0)
-    print(f"beside {other}: {found}")
-    assert kept - 1 <= found <= kept
+    ssthresh = library.compute("balia_ssthresh", [Path(100, 20000), Path(other, 20000)], 0)
+    print(f"beside {other}: {ssthresh}")
+    assert kept - 1 <= ssthresh <= kept

@@ -48,7 +48,7 @@ def test_packets_in_queues(library: Library, window: int, first: int, second: in
 def test_targets(library: Library, connection: Connection) -> None:
     """Each is the path's share of ten packets; together they are ten, within what is truncated."""
     paths, _ = connection
-    targets = [library.of("wvegas_alpha", paths, r) / PACKET for r in range(len(paths))]
+    targets = [library.compute("wvegas_alpha", paths, r) / PACKET for r in range(len(paths))]
     for r, target in enumerate(targets):
         expected = wvegas_target([path.rate for path in paths], r)
         assert -expected * RELATIVE - GRAIN <= target - expected <= max(GRAIN, expected * RELATIVE)
@@ -155,9 +155,9 @@ def _loop(library: Library, name: str, per_ms: tuple[float, ...], base_us: int =
 @pytest.mark.parametrize("per_ms", [(1.0,), (1.0, 1.0), (4.0, 1.0), (1.0,) * 4, (2.0,) * 8])
 def test_ten_packets_whatever_the_number_of_paths(library: Library, per_ms: tuple[float, ...]) -> None:
     """All of every line is used, and the connection keeps ten packets in queues, within a step of each window."""
-    found = _loop(library, "wvegas_round", per_ms)
-    shares = ", ".join(f"{share:.2f}" for share in found.shares)
-    print(f"{len(per_ms)} paths: {found.queued:.2f} packets queued, {100 * found.used:.1f} % used, targets {shares}")
-    assert found.queued == pytest.approx(10, abs=len(per_ms))
-    assert found.used > 0.995
-    assert found.shares == pytest.approx([10 * rate / sum(per_ms) for rate in per_ms], rel=0.1)
+    rounds = _loop(library, "wvegas_round", per_ms)
+    shares = ", ".join(f"{share:.2f}" for share in rounds.shares)
+    print(f"{len(per_ms)} paths: {rounds.queued:.2f} packets queued, {100 * rounds.used:.1f} % used, targets {shares}")
+    assert rounds.queued == pytest.approx(10, abs=len(per_ms))
+    assert rounds.used > 0.995
+    assert rounds.shares == pytest.approx([10 * rate / sum(per_ms) for rate in per_ms], rel=0.1)

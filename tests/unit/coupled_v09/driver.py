@@ -11,7 +11,7 @@ from ctypes import CDLL, c_bool, c_char_p, c_uint32, c_uint64
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.unit.compiling import compile_c
+from tests.unit.compiler import compile_c
 
 HERE = Path(__file__).parent
 SOURCES = HERE.parents[2] / "kernel" / "net" / "mptcp"

@@ -34,7 +34,7 @@ def wrap(value: int, bits: int) -> int:
     return value & ((1 << bits) - 1)
 
 
-def signed(value: int) -> int:
+def to_signed(value: int) -> int:
     """A number of 32 bits as two's complement."""
     value = wrap(value, 32)
     return value - (1 << 32) if value >> 31 else value
@@ -109,29 +109,29 @@ class Connection:
     def __init__(self) -> None:
         self.paths: dict[int, Subflow] = {}
 
-    def counted(self) -> list[Subflow]:
+    def counted_subflows(self) -> list[Subflow]:
         """The subflows that siblings look at, the newest first."""
         return [each for each in reversed(self.paths.values()) if each.mptcp and each.srtt and each.can_send]
 
-    def init(self, own: Subflow) -> None:
+    def init(self, subflow: Subflow) -> None:
         """The subflow's connection is established."""
 
-    def acked(self, own: Subflow, segments: int) -> None:
+    def grow(self, subflow: Subflow, segments: int) -> None:
         """Grow."""
         raise NotImplementedError
 
-    def sampled(self, own: Subflow, rtt_us: int) -> None:
+    def sample_rtt(self, subflow: Subflow, rtt_us: int) -> None:
         """A round-trip time was measured, if it is not negative."""
 
-    def state_changes(self, own: Subflow, state: int) -> None:
+    def state_changes(self, subflow: Subflow, state: int) -> None:
         """TCP's congestion state is about to change."""
 
-    def happened(self, own: Subflow, event: int) -> None:
+    def handle_event(self, subflow: Subflow, event: int) -> None:
         """One of TCP's events."""
 
-    def reduced(self, own: Subflow) -> int:
+    def ssthresh_after_loss(self, subflow: Subflow) -> int:
         """The slow start threshold after a loss."""
-        return max(own.cwnd >> 1, 2)
+        return max(subflow.cwnd >> 1, 2)
 
     def _join(self, path: int, mptcp: bool, mss: int, cwnd: int, first: int) -> None:
         self.paths.pop(path, None)
@@ -139,30 +139,34 @@ class Connection:
         self.paths[path] = Subflow(mptcp, mss, cwnd, first, first)
         self.init(self.paths[path])
 
-    def _ack(self, own: Subflow, size: int, segments: int, limited: int) -> None:
-        own.limited = bool(limited)
-        own.una = wrap(own.una + size, 32)
-        if 0 < wrap(own.una - own.nxt, 32) < 1 << 31:
-            own.nxt = own.una
-        self.acked(own, segments)
+    def _ack(self, subflow: Subflow, size: int, segments: int, limited: int) -> None:
+        subflow.limited = bool(limited)
+        subflow.una = wrap(subflow.una + size, 32)
+        if 0 < wrap(subflow.una - subflow.nxt, 32) < 1 << 31:
+            subflow.nxt = subflow.una
+        self.grow(subflow, segments)
 
-    def _lose(self, own: Subflow) -> None:
-        own.prior, own.count, own.ssthresh = own.cwnd, 0, min(self.reduced(own), INFINITE_SSTHRESH)
+    def _lose(self, subflow: Subflow) -> None:
+        subflow.prior, subflow.count, subflow.ssthresh = (
+            subflow.cwnd,
+            0,
+            min(self.ssthresh_after_loss(subflow), INFINITE_SSTHRESH),
+        )
 
-    def _change(self, own: Subflow, name: str, value: int) -> None:
+    def _change(self, subflow: Subflow, name: str, value: int) -> None:
         if name == "ca-state":
-            self.state_changes(own, value)
-            own.ca_state = value
+            self.state_changes(subflow, value)
+            subflow.ca_state = value
         elif name == "send":
-            own.nxt = wrap(own.nxt + value, 32)
+            subflow.nxt = wrap(subflow.nxt + value, 32)
         elif name == "settle":
-            own.cwnd = own.ssthresh if own.ssthresh < INFINITE_SSTHRESH else own.cwnd
+            subflow.cwnd = subflow.ssthresh if subflow.ssthresh < INFINITE_SSTHRESH else subflow.cwnd
         elif name == "undo":
-            own.cwnd = max(own.cwnd, own.prior)
+            subflow.cwnd = max(subflow.cwnd, subflow.prior)
         else:
             attribute = {"sk-state": "sk_state", "rtt": "srtt"}.get(name, name)
-            assert hasattr(own, attribute), name
-            setattr(own, attribute, value)
+            assert hasattr(subflow, attribute), name
+            setattr(subflow, attribute, value)
 
     def step(self, event: Event) -> Window:
         """Let one thing happen, as `Driver.step()`."""
@@ -171,16 +175,16 @@ class Connection:
             self._join(path, name == "join", *values)
         elif name == "leave":
             self.paths.pop(path, None)
-        own = self.paths.get(path)
-        if own is None:
+        subflow = self.paths.get(path)
+        if subflow is None:
             return Window(0, 0)
         calls: dict[str, Callable[..., None]]
-        calls = {"ack": self._ack, "sample": self.sampled, "event": self.happened, "ssthresh": self._lose}
+        calls = {"ack": self._ack, "sample": self.sample_rtt, "event": self.handle_event, "ssthresh": self._lose}
         if name in calls:
-            calls[name](own, *values)
+            calls[name](subflow, *values)
         elif name not in ("join", "join-tcp"):
-            self._change(own, name, values[0] if values else 0)
-        return Window(own.cwnd, own.ssthresh)
+            self._change(subflow, name, values[0] if values else 0)
+        return Window(subflow.cwnd, subflow.ssthresh)
 
 
 class Lia(Connection):
@@ -190,62 +194,69 @@ class Lia(Connection):
         super().__init__()
         self.alpha, self.stale = 1, False
 
-    def init(self, own: Subflow) -> None:
-        if own.mptcp:
+    def init(self, subflow: Subflow) -> None:
+        if subflow.mptcp:
             self.alpha, self.stale = 1, False
 
     def _renew(self) -> None:
         self.alpha, largest, best = 1, 0, None
-        for each in self.counted():
+        for each in self.counted_subflows():
             gain = (each.cwnd << 32) // each.srtt**2
             if gain >= largest:
                 largest, best = gain, each
         if best is None:
             return
-        total = sum(wrap((each.cwnd << 10) * best.srtt, 64) // each.srtt for each in self.counted())
+        total = sum(wrap((each.cwnd << 10) * best.srtt, 64) // each.srtt for each in self.counted_subflows())
         square = wrap(wrap(total, 64) ** 2, 64)
         self.alpha = max(1, (best.cwnd << 32) // square) if square else 1
 
-    def acked(self, own: Subflow, segments: int) -> None:
-        if not own.mptcp:
-            own.grow_as_reno(segments)
-        elif own.limited and own.slow_start:
-            own.grow_slowly(segments)
+    def grow(self, subflow: Subflow, segments: int) -> None:
+        if not subflow.mptcp:
+            subflow.grow_as_reno(segments)
+        elif subflow.limited and subflow.slow_start:
+            subflow.grow_slowly(segments)
             self._renew()
-        elif own.limited:
+        elif subflow.limited:
             if self.stale:
                 self._renew()
                 self.stale = False
-            if own.count_ack(max(4096 // (wrap(self.alpha, 32) or 1), own.cwnd)):
+            if subflow.count_ack(max(4096 // (wrap(self.alpha, 32) or 1), subflow.cwnd)):
                 self._renew()
 
-    def state_changes(self, own: Subflow, state: int) -> None:
+    def state_changes(self, subflow: Subflow, state: int) -> None:
         """Even if it is the same state again."""
         del state
-        self.stale = self.stale or own.mptcp
+        self.stale = self.stale or subflow.mptcp
 
-    def happened(self, own: Subflow, event: int) -> None:
-        if event == EVENT_LOSS and own.mptcp:
+    def handle_event(self, subflow: Subflow, event: int) -> None:
+        if event == EVENT_LOSS and subflow.mptcp:
             self._renew()
 
 
 class Olia(Connection):
     """Credit in 1/1024 segment, of which what exceeds a segment is lost."""
 
-    def init(self, own: Subflow) -> None:
-        own.kept = {"older": own.una, "loss": own.una, "acked": own.una, "sign": 0, "den": 1, "credit": 0}
+    def init(self, subflow: Subflow) -> None:
+        subflow.kept = {
+            "older": subflow.una,
+            "loss": subflow.una,
+            "acked": subflow.una,
+            "sign": 0,
+            "den": 1,
+            "credit": 0,
+        }
 
     @staticmethod
-    def _window(own: Subflow) -> int:
-        return own.ssthresh if own.ca_state == RECOVERY else own.cwnd
+    def _window(subflow: Subflow) -> int:
+        return subflow.ssthresh if subflow.ca_state == RECOVERY else subflow.cwnd
 
     @staticmethod
-    def _gap(own: Subflow) -> int:
-        older, loss, acked = (own.kept[name] for name in ("older", "loss", "acked"))
+    def _gap(subflow: Subflow) -> int:
+        older, loss, acked = (subflow.kept[name] for name in ("older", "loss", "acked"))
         return max(wrap(acked - loss, 32), wrap(loss - older, 32))
 
     def _shift(self) -> None:
-        counted = self.counted()
+        counted = self.counted_subflows()
         gap, square = 0, 1
         for each in counted:
             if wrap(self._gap(each) * square, 64) >= wrap(gap * each.srtt**2, 64):
@@ -260,52 +271,54 @@ class Olia(Connection):
             each.kept["sign"] = (1 if promoted[i] else -1) if moved else 0
             each.kept["den"] = len(counted) * sum(members) if moved else 1
 
-    def _step(self, own: Subflow) -> int:
+    def _step(self, subflow: Subflow) -> int:
         self._shift()
-        sign, den = own.kept["sign"], own.kept["den"]
-        rate = 1 + sum(wrap((self._window(each) << 10) * own.srtt, 64) // each.srtt for each in self.counted())
+        sign, den = subflow.kept["sign"], subflow.kept["den"]
+        rate = 1 + sum(
+            wrap((self._window(each) << 10) * subflow.srtt, 64) // each.srtt for each in self.counted_subflows()
+        )
         rate = wrap(wrap(rate, 64) ** 2, 64)
-        linked = wrap(den * (own.cwnd << 10) ** 2, 64)
-        unit = wrap(wrap(den * own.cwnd, 32) * rate, 64) or 1
+        linked = wrap(den * (subflow.cwnd << 10) ** 2, 64)
+        unit = wrap(wrap(den * subflow.cwnd, 32) * rate, 64) or 1
         if sign >= 0:
             return wrap((sign * rate + linked) << 10, 64) // unit
         size = wrap(abs(linked - rate) << 10, 64) // unit
         return -size if linked < rate else size
 
-    def acked(self, own: Subflow, segments: int) -> None:
-        if not own.mptcp:
-            own.grow_as_reno(segments)
+    def grow(self, subflow: Subflow, segments: int) -> None:
+        if not subflow.mptcp:
+            subflow.grow_as_reno(segments)
             return
-        own.kept["acked"] = own.una
-        if own.limited and own.slow_start:
-            own.grow_slowly(segments)
-        elif own.limited:
-            credit = signed(own.kept["credit"] + self._step(own))
+        subflow.kept["acked"] = subflow.una
+        if subflow.limited and subflow.slow_start:
+            subflow.grow_slowly(segments)
+        elif subflow.limited:
+            credit = to_signed(subflow.kept["credit"] + self._step(subflow))
             if credit >= 1023:
-                own.cwnd += own.cwnd < own.clamp
+                subflow.cwnd += subflow.cwnd < subflow.clamp
             elif credit <= -1023:
-                own.cwnd = max(1, own.cwnd - 1)
-            own.kept["credit"] = 0 if abs(credit) >= 1023 else credit
+                subflow.cwnd = max(1, subflow.cwnd - 1)
+            subflow.kept["credit"] = 0 if abs(credit) >= 1023 else credit
 
-    def state_changes(self, own: Subflow, state: int) -> None:
-        kept = own.kept
-        if state in (CWR, RECOVERY, LOSS) and kept["acked"] != kept["loss"] and not own.retransmits:
+    def state_changes(self, subflow: Subflow, state: int) -> None:
+        kept = subflow.kept
+        if state in (CWR, RECOVERY, LOSS) and kept["acked"] != kept["loss"] and not subflow.retransmits:
             kept["older"], kept["loss"] = kept["loss"], kept["acked"]
 
 
 class Balia(Connection):
     """Increase and decrease of each subflow, from when they were computed."""
 
-    def init(self, own: Subflow) -> None:
-        own.kept = {"acks": 0, "decrease": 0}
+    def init(self, subflow: Subflow) -> None:
+        subflow.kept = {"acks": 0, "decrease": 0}
 
-    def _renew(self, own: Subflow) -> None:
-        if not own.mptcp:
+    def _renew(self, subflow: Subflow) -> None:
+        if not subflow.mptcp:
             return
-        rates = [own.mss * each.cwnd * 8_000_000 // each.srtt for each in self.counted()]
-        mine = sum(rate for rate, each in zip(rates, self.counted(), strict=True) if each is own)
+        rates = [subflow.mss * each.cwnd * 8_000_000 // each.srtt for each in self.counted_subflows()]
+        mine = sum(rate for rate, each in zip(rates, self.counted_subflows(), strict=True) if each is subflow)
         if not mine:
-            own.kept = {"acks": own.cwnd, "decrease": own.cwnd >> 1}
+            subflow.kept = {"acks": subflow.cwnd, "decrease": subflow.cwnd >> 1}
             return
         ratio = max(rates) // mine
         shift = 0
@@ -313,112 +326,112 @@ class Balia(Connection):
             shift += 5
         x, best, total = mine >> shift, max(rates) >> shift, sum(rate >> shift for rate in rates)
         acks = wrap(wrap(total**2, 64) * 10, 64) // (x + best)
-        acks = wrap(acks * own.cwnd, 64) // (4 * x + best)
-        half = own.cwnd >> 1
-        own.kept = {"acks": acks or own.cwnd, "decrease": half if ratio == 1 else half * 3 // 2}
+        acks = wrap(acks * subflow.cwnd, 64) // (4 * x + best)
+        half = subflow.cwnd >> 1
+        subflow.kept = {"acks": acks or subflow.cwnd, "decrease": half if ratio == 1 else half * 3 // 2}
 
-    def acked(self, own: Subflow, segments: int) -> None:
-        if not own.mptcp:
-            own.grow_as_reno(segments)
-        elif own.limited and own.slow_start:
-            own.grow_slowly(segments)
-            self._renew(own)
-        elif own.limited and own.count_ack(own.kept["acks"]):
-            self._renew(own)
+    def grow(self, subflow: Subflow, segments: int) -> None:
+        if not subflow.mptcp:
+            subflow.grow_as_reno(segments)
+        elif subflow.limited and subflow.slow_start:
+            subflow.grow_slowly(segments)
+            self._renew(subflow)
+        elif subflow.limited and subflow.count_ack(subflow.kept["acks"]):
+            self._renew(subflow)
 
-    def happened(self, own: Subflow, event: int) -> None:
+    def handle_event(self, subflow: Subflow, event: int) -> None:
         if event in (COMPLETE_CWR, EVENT_LOSS):
-            self._renew(own)
+            self._renew(subflow)
 
-    def reduced(self, own: Subflow) -> int:
-        if not own.mptcp:
-            return super().reduced(own)
-        return max(1, wrap(own.cwnd - own.kept["decrease"], 32))
+    def ssthresh_after_loss(self, subflow: Subflow) -> int:
+        if not subflow.mptcp:
+            return super().ssthresh_after_loss(subflow)
+        return max(1, wrap(subflow.cwnd - subflow.kept["decrease"], 32))
 
 
 class Wvegas(Connection):
     """Rounds, in whole packets and microseconds."""
 
-    def init(self, own: Subflow) -> None:
-        own.kept["base"] = 0x7FFFFFFF
-        self._begin(own)
+    def init(self, subflow: Subflow) -> None:
+        subflow.kept["base"] = 0x7FFFFFFF
+        self._begin(subflow)
 
     @staticmethod
-    def _begin(own: Subflow) -> None:
-        own.kept |= {"measuring": 1, "end": own.nxt, "samples": 0, "sum": 0}
-        own.kept |= {"rate": 0, "alpha": 2, "weight": 1 << 16, "queue": 0}
+    def _begin(subflow: Subflow) -> None:
+        subflow.kept |= {"measuring": 1, "end": subflow.nxt, "samples": 0, "sum": 0}
+        subflow.kept |= {"rate": 0, "alpha": 2, "weight": 1 << 16, "queue": 0}
 
-    def state_changes(self, own: Subflow, state: int) -> None:
+    def state_changes(self, subflow: Subflow, state: int) -> None:
         if state == OPEN:
-            self._begin(own)
+            self._begin(subflow)
         else:
-            own.kept["measuring"] = 0
+            subflow.kept["measuring"] = 0
 
-    def happened(self, own: Subflow, event: int) -> None:
+    def handle_event(self, subflow: Subflow, event: int) -> None:
         if event == CWND_RESTART:
-            self.init(own)
+            self.init(subflow)
         elif event == EVENT_LOSS:
-            own.kept["rate"] = 0
+            subflow.kept["rate"] = 0
 
-    def sampled(self, own: Subflow, rtt_us: int) -> None:
+    def sample_rtt(self, subflow: Subflow, rtt_us: int) -> None:
         if rtt_us >= 0:
-            kept = own.kept
+            kept = subflow.kept
             kept["base"] = min(kept["base"], rtt_us + 1)
             kept["sum"] = wrap(kept["sum"] + rtt_us + 1, 32)
             kept["samples"] = wrap(kept["samples"] + 1, 16)
 
-    def _renew_alpha(self, own: Subflow, rtt: int) -> None:
-        own.kept["rate"] = (own.cwnd << 16) // rtt
+    def _renew_alpha(self, subflow: Subflow, rtt: int) -> None:
+        subflow.kept["rate"] = (subflow.cwnd << 16) // rtt
         sending = [each for each in self.paths.values() if each.mptcp and each.can_send and each.kept["sum"]]
         total = sum(each.kept["rate"] for each in sending)
-        if own.mptcp and total and own.kept["rate"]:
-            own.kept["weight"] = (own.kept["rate"] << 16) // total
-        own.kept["alpha"] = max(2, wrap(own.kept["weight"] * 10 >> 16, 32))
+        if subflow.mptcp and total and subflow.kept["rate"]:
+            subflow.kept["weight"] = (subflow.kept["rate"] << 16) // total
+        subflow.kept["alpha"] = max(2, wrap(subflow.kept["weight"] * 10 >> 16, 32))
 
-    def _avoid(self, own: Subflow, rtt: int, diff: int) -> None:
-        kept, divided = own.kept, own.cwnd
+    def _avoid(self, subflow: Subflow, rtt: int, diff: int) -> None:
+        kept, divided = subflow.kept, subflow.cwnd
         queue = wrap(rtt - kept["base"], 32)
         if diff >= kept["alpha"]:
-            self._renew_alpha(own, rtt)
+            self._renew_alpha(subflow, rtt)
         if diff > kept["alpha"]:
-            divided = wrap(own.cwnd - 1, 32)
-            own.ssthresh = min(own.ssthresh, divided)
+            divided = wrap(subflow.cwnd - 1, 32)
+            subflow.ssthresh = min(subflow.ssthresh, divided)
         elif diff < kept["alpha"]:
-            divided = own.cwnd + 1
+            divided = subflow.cwnd + 1
         if not kept["queue"] or queue < kept["queue"]:
             kept["queue"] = queue
         if queue >= wrap(2 * kept["queue"], 32):
             kept["queue"] = 0
             divided = divided * wrap((kept["base"] << 16) // (2 * rtt), 32) >> 16
-        own.cwnd = wrap(divided, 32)
+        subflow.cwnd = wrap(divided, 32)
 
-    def _end_round(self, own: Subflow, segments: int) -> None:
-        rtt = own.kept["sum"] // own.kept["samples"] or 1
-        queue = wrap(rtt - own.kept["base"], 32)
-        diff = wrap(own.cwnd * queue // rtt, 32)
-        if own.slow_start and diff > 1:
-            own.cwnd = min(own.cwnd, wrap(own.cwnd * own.kept["base"] // rtt + 1, 32))
-            own.ssthresh = min(own.ssthresh, own.cwnd)
-        elif own.slow_start:
-            own.grow_slowly(segments)
+    def _end_round(self, subflow: Subflow, segments: int) -> None:
+        rtt = subflow.kept["sum"] // subflow.kept["samples"] or 1
+        queue = wrap(rtt - subflow.kept["base"], 32)
+        diff = wrap(subflow.cwnd * queue // rtt, 32)
+        if subflow.slow_start and diff > 1:
+            subflow.cwnd = min(subflow.cwnd, wrap(subflow.cwnd * subflow.kept["base"] // rtt + 1, 32))
+            subflow.ssthresh = min(subflow.ssthresh, subflow.cwnd)
+        elif subflow.slow_start:
+            subflow.grow_slowly(segments)
         else:
-            self._avoid(own, rtt, diff)
-        own.cwnd = 2 if own.cwnd < 2 else min(own.cwnd, own.clamp)
-        if own.ca_state not in (CWR, RECOVERY):
-            own.ssthresh = max(own.ssthresh, own.cwnd // 2 + own.cwnd // 4)
+            self._avoid(subflow, rtt, diff)
+        subflow.cwnd = 2 if subflow.cwnd < 2 else min(subflow.cwnd, subflow.clamp)
+        if subflow.ca_state not in (CWR, RECOVERY):
+            subflow.ssthresh = max(subflow.ssthresh, subflow.cwnd // 2 + subflow.cwnd // 4)
 
-    def acked(self, own: Subflow, segments: int) -> None:
-        kept = own.kept
+    def grow(self, subflow: Subflow, segments: int) -> None:
+        kept = subflow.kept
         if not kept["measuring"]:
-            own.grow_as_reno(segments)
-        elif 0 < wrap(own.una - kept["end"], 32) < 1 << 31:
+            subflow.grow_as_reno(segments)
+        elif 0 < wrap(subflow.una - kept["end"], 32) < 1 << 31:
             if kept["samples"] <= 2:
-                own.grow_as_reno(segments)
+                subflow.grow_as_reno(segments)
             else:
-                self._end_round(own, segments)
-            kept |= {"end": own.nxt, "samples": 0, "sum": 0}
-        elif own.slow_start:
-            own.grow_slowly(segments)
+                self._end_round(subflow, segments)
+            kept |= {"end": subflow.nxt, "samples": 0, "sum": 0}
+        elif subflow.slow_start:
+            subflow.grow_slowly(segments)
 
 
 MODELS: dict[str, type[Connection]] = {"lia_v09": Lia, "olia_v09": Olia, "balia_v09": Balia, "wvegas_v09": Wvegas}

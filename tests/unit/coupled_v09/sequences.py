@@ -134,7 +134,7 @@ class Connection:
         yield Event("cwnd", path, (window,))
         yield from self.acks(path, 20)
 
-    def clamped(self, path: int) -> Iterator[Event]:
+    def clamp_window(self, path: int) -> Iterator[Event]:
         """A window that may not grow, and then may again."""
         yield Event("clamp", path, (self._rng.randrange(2, 30),))
         yield from self.acks(path, 20)
@@ -143,7 +143,7 @@ class Connection:
     def life(self, parts: int) -> Iterator[Event]:
         """That many parts, with growth between any two."""
         kinds = [self.recovery] * 3 + [self.timeout, self.large, self.leave] * 2
-        kinds += [self.congestion_notified, self.restart, self.clamped, self.half_closed]
+        kinds += [self.congestion_notified, self.restart, self.clamp_window, self.half_closed]
         yield from self.open()
         for _ in range(parts):
             for _ in range(self._rng.randrange(6)):

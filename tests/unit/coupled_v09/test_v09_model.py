@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.unit.coupled_v09 import model
 from tests.unit.coupled_v09.driver import CONGESTION_CONTROLS, Driver, Event, compile_driver, run_sanitized
 from tests.unit.coupled_v09.sequences import lifelike, senseless, timeout_beside_others
-from tests.unit.coupled_v09.traces import NAMES, recorded
+from tests.unit.coupled_v09.traces import NAMES, read_trace
 
 pytestmark = pytest.mark.slow
 
@@ -26,9 +26,9 @@ _SEQUENCES = (
 
 
 def _agree(driver: Driver, control: str, events: list[Event]) -> None:
-    found, expected = driver.run(control, events), model.run(control, events)
+    actual, expected = driver.run(control, events), model.run(control, events)
     for i, event in enumerate(events):
-        assert found[i] == expected[i], f"event {i}, {event}"
+        assert actual[i] == expected[i], f"event {i}, {event}"
 
 
 @pytest.mark.parametrize("control", CONGESTION_CONTROLS)
@@ -48,20 +48,20 @@ def test_timeout_beside_others(driver: Driver, control: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_model_as_recorded(name: str, control: str) -> None:
     """The model is right, too: it does what was recorded from the out-of-tree kernel's code."""
-    trace = recorded(name, control)
+    trace = read_trace(name, control)
     for i, window in enumerate(model.run(control, trace.events)):
         assert window == trace.windows[i], f"line {i + 1}: {trace.events[i]}"
 
 
 @pytest.fixture(scope="module")
-def sanitized(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def sanitized_build(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The same sources, which notice undefined behaviour and uses of sockets and groups that are gone."""
     return compile_driver(tmp_path_factory.mktemp("sanitized"), sanitizers=("address", "undefined"))
 
 
 @pytest.mark.parametrize("control", CONGESTION_CONTROLS)
-def test_memory(sanitized: Path, control: str) -> None:
+def test_memory(sanitized_build: Path, control: str) -> None:
     """Subflows join and leave all the time, each time another one as the last or the first of its connection."""
     events = senseless(7, 5000, 4)
     assert sum(event.name == "leave" for event in events) > 50
-    assert run_sanitized(sanitized, control, events) == model.run(control, events)
+    assert run_sanitized(sanitized_build, control, events) == model.run(control, events)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.unit.coupled_v09.driver import CONGESTION_CONTROLS, OPERATIONS, SOURCES, Driver, Window, compile_driver
-from tests.unit.coupled_v09.traces import NAMES, differences, recorded
+from tests.unit.coupled_v09.traces import NAMES, differences, read_trace
 
 pytestmark = pytest.mark.slow
 
@@ -54,7 +54,7 @@ def test_as_recorded(driver: Driver, control: str) -> None:
 
 
 def test_recordings_have_every_operation() -> None:
-    used = {event.name for name in NAMES for event in recorded(name, "lia_v09").events}
+    used = {event.name for name in NAMES for event in read_trace(name, "lia_v09").events}
     assert used == set(OPERATIONS)
 
 
@@ -62,7 +62,7 @@ def test_recordings_have_every_operation() -> None:
 def test_recordings_tell_something(control: str) -> None:
     """After one acknowledgement of ten, at least, the window is another one."""
     acks = changes = 0
-    for trace in (recorded(name, control) for name in NAMES):
+    for trace in (read_trace(name, control) for name in NAMES):
         last: dict[int, Window] = {}
         for event, window in zip(trace.events, trace.windows, strict=True):
             acks += event.name == "ack"

@@ -25,7 +25,7 @@ def _window(text: str) -> Window:
     return Window(int(cwnd), INFINITE_SSTHRESH if ssthresh == "inf" else int(ssthresh))
 
 
-def recorded(name: str, control: str) -> Trace:
+def read_trace(name: str, control: str) -> Trace:
     """Read lines such as ``ack 0 2896 2 1 = 11,inf . . 12,inf``: what each of `CONGESTION_CONTROLS` did.
 
     A dot means that the window has not changed.
@@ -45,9 +45,9 @@ def recorded(name: str, control: str) -> Trace:
 def differences(driver: Driver, control: str) -> Iterator[str]:
     """The first difference of each recorded connection from what the driver's congestion control does."""
     for name in NAMES:
-        trace = recorded(name, control)
-        found = driver.run(control, trace.events)
-        for i, (ours, theirs) in enumerate(zip(found, trace.windows, strict=True)):
+        trace = read_trace(name, control)
+        outputs = driver.run(control, trace.events)
+        for i, (ours, theirs) in enumerate(zip(outputs, trace.windows, strict=True)):
             if ours != theirs:
                 yield f"{control}, {name}, line {i + 1} ({trace.events[i]}): {ours}, recorded {theirs}"
                 break

@@ -85,7 +85,7 @@ def test_example_compiles_at_every_point(file: Path) -> None:
         assert compile_plan(point.scenario, seed=1).programs
 
 
-@pytest.mark.parametrize(("place", "text"), [pytest.param(*found, id=found[0]) for found in _scenarios()])
+@pytest.mark.parametrize(("place", "text"), [pytest.param(*case, id=case[0]) for case in _scenarios()])
 def test_scenario_in_a_page_loads(place: str, text: str, tmp_path: Path) -> None:
     for example in (*EXAMPLES, *(ROOT / "examples").rglob("*.csv")):
         shutil.copy(example, tmp_path)

@@ -8,7 +8,7 @@ import shlex
 from pathlib import Path
 
 import pytest
-from tests.unit.commanded import output_of
+from tests.unit.command_output import output_of
 from tools.docs.figures import beds, scoreboard
 from tools.docs.making import data, pages
 from tools.docs.making.pages import ROOT

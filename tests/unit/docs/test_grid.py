@@ -81,7 +81,7 @@ def test_workloads_that_are_not_named_are_left_out(monkeypatch: pytest.MonkeyPat
     ]
 
 
-def _kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def _outcome_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where outcomes of selftests are kept."""
     monkeypatch.setattr(selftests, "find_kernel", lambda: SimpleNamespace(path=Path("7.2-abc")))
     folder = tmp_path / "selftests" / "7.2-abc"
@@ -93,12 +93,12 @@ def test_selftests_that_fail_are_named(tmp_path: Path, monkeypatch: pytest.Monke
     verdicts = ("ok", "ok", "skip", "flaky", "not ok")
     results = [{"test": "diag", "name": f"n{at}", "verdict": verdict} for at, verdict in enumerate(verdicts)]
     document = {"results": results, "errors": [], "virtual_seconds": {"diag": 6.0, "pm_netlink": 1.0}}
-    (_kept(tmp_path, monkeypatch) / "all.json").write_text(json.dumps(document))
+    (_outcome_folder(tmp_path, monkeypatch) / "all.json").write_text(json.dumps(document))
     assert selftests.table_of(tmp_path).splitlines()[2:] == ["| 2 | 2 | 1 | 1 | diag: n4 |"]
 
 
 def test_selftests_that_were_late(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = _kept(tmp_path, monkeypatch)
+    folder = _outcome_folder(tmp_path, monkeypatch)
     for seed, late in ((1, 1010), (2, 1030), (3, None)):
         reason = f"transfer slower than expected! runtime {late} ms, expected 1000 ms client exit code 0"
         second = {"name": "two", "verdict": "not ok" if late else "ok", "reason": reason if late else ""}
@@ -109,7 +109,7 @@ def test_selftests_that_were_late(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_lab_that_failed_is_no_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = _kept(tmp_path, monkeypatch)
+    folder = _outcome_folder(tmp_path, monkeypatch)
     errors = [{"test": "simult_flows", "message": "no time"}]
     (folder / "simult-flows-lia-1.json").write_text(json.dumps({"results": [], "errors": errors}))
     with pytest.raises(ValueError, match="no time"):

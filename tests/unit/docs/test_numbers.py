@@ -17,7 +17,7 @@ from tools.docs.making.sources import SOURCES
 from validation.fidelity.page import row_tables
 
 PAGES = pages.pages()
-TABLES = quotes.Tables(PAGES, stamps.measured(), data.read_rows())
+TABLES = quotes.Tables(PAGES, stamps.read_measured(), data.read_rows())
 _IMAGE = re.compile(r"!\[[^\]\n]*\]\(([^)\s]+\.svg)\)")
 _TABLE = """# A page
 
@@ -90,7 +90,7 @@ def test_scenarios_of_sources_have_folders_of_their_own() -> None:
 def test_quoted_values_are_measured_by_a_test() -> None:
     names = {name for names in measure.tests().values() for name in names}
     patterns = [re.compile(re.sub(r"\\\{.*?\\\}", ".+", re.escape(name))) for name in names]
-    quoted = {found for page in PAGES for found in re.findall(r"\[measured: ([^\]]+)\]", page.text)} - {"NAME"}
+    quoted = {name for page in PAGES for name in re.findall(r"\[measured: ([^\]]+)\]", page.text)} - {"NAME"}
     assert quoted
     assert [name for name in quoted if not any(pattern.fullmatch(name) for pattern in patterns)] == []
 
@@ -107,13 +107,13 @@ def test_typed_number_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.parametrize(
-    ("mark", "found"), [("", 1), ("<!-- typed: published values -->\n", 0), ("<!-- some comment -->\n", 1)]
+    ("mark", "count"), [("", 1), ("<!-- typed: published values -->\n", 0), ("<!-- some comment -->\n", 1)]
 )
 def test_table_without_a_script_is_found(
-    mark: str, found: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    mark: str, count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = f"# A page\n\n{mark}| what | rate |\n| --- | --- |\n| tcp | 94.6 Mbit/s |\n"
-    assert len(pages.typed_tables(_page(tmp_path, text, monkeypatch))) == found
+    assert len(pages.typed_tables(_page(tmp_path, text, monkeypatch))) == count
 
 
 @pytest.mark.parametrize(
@@ -139,13 +139,13 @@ def test_table_without_a_script_is_found(
 def test_quote(sentence: str, problem: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     page = _page(tmp_path, _TABLE + sentence + "\n", monkeypatch)
     tables = quotes.Tables([page], {})
-    found = [quotes.problem(quote, tables) for quote in quotes.quotes_of(page)]
-    print(found)
+    problems = [quotes.problem(quote, tables) for quote in quotes.quotes_of(page)]
+    print(problems)
     if problem is None:
-        assert set(found) <= {None}
+        assert set(problems) <= {None}
     else:
-        assert len(found) == 1
-        assert problem in (found[0] or "")
+        assert len(problems) == 1
+        assert problem in (problems[0] or "")
 
 
 def test_quotes_are_written_as_the_table_has_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -234,8 +234,8 @@ def test_rows_are_filled_from_results(tmp_path: Path) -> None:
     ],
 )
 def test_command_of_a_page_is_checked(line: str, problem: str | None) -> None:
-    found = commands.problem(line, PAGES[0])
-    assert (found is None) if problem is None else problem in (found or ""), found
+    message = commands.problem(line, PAGES[0])
+    assert (message is None) if problem is None else problem in (message or ""), message
 
 
 @pytest.mark.parametrize(("inputs", "problems"), [(None, 1), ({}, 0)])
@@ -243,28 +243,28 @@ def test_block_that_was_adopted_is_stale(inputs: dict[str, str] | None, problems
     """Also one that no scenario makes, about which identities of runs say nothing."""
     (page,) = (page for page in PAGES if page.name == "docs/machine.md")
     (block,) = (block for block in page.blocks if block.name == "settings")
-    found = list(check.stale(page, {block.key: stamps.Stamp(block.digest, inputs=inputs)}))
-    assert len(found) == problems, found
+    reasons = list(check.stale(page, {block.key: stamps.Stamp(block.digest, inputs=inputs)}))
+    assert len(reasons) == problems, reasons
 
 
 @pytest.mark.parametrize(("kernel", "problems"), [("7.2-new", 0), ("7.2-old", 1)])
 def test_block_of_another_kernel_is_stale(kernel: str, problems: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks whose programs run in the lab without a scenario: a program, a selftest."""
     monkeypatch.setattr(work, "find_kernel", lambda: SimpleNamespace(path=Path("kernels/7.2-new")))
-    found = []
+    reasons = []
     for name, wanted in (("docs/machine.md", "settings"), ("docs/kernel-developers.md", "selftests")):
         (page,) = (page for page in PAGES if page.name == name)
         (block,) = (block for block in page.blocks if block.name == wanted)
         assert work.kernel_of(block) == "7.2-new"
         stamp = stamps.Stamp(block.digest, kernels=(kernel,), inputs={})
-        found += [one for one in check.stale(page, {block.key: stamp}) if "another kernel" in one]
-    assert len(found) == 2 * problems, found
+        reasons += [reason for reason in check.stale(page, {block.key: stamp}) if "another kernel" in reason]
+    assert len(reasons) == 2 * problems, reasons
 
 
 def test_functions_of_the_guide_are_those_of_the_header() -> None:
     guide = (ROOT / "docs" / "add-a-congestion-control.md").read_text()
     example = (ROOT / "examples" / "semicoupled" / "mptcp_semicoupled.c").read_text()
-    used = {name for name in coupled_api.declared() if re.search(rf"\b{name}\b", example)}
+    used = {name for name in coupled_api.list_functions() if re.search(rf"\b{name}\b", example)}
     assert len(used) >= 6
     assert [name for name in used if f"`{name}`" not in guide.partition("<!-- table coupled-api")[0]] == []
 

@@ -14,7 +14,7 @@ from unittest.mock import create_autospec
 
 import pytest
 from tests.unit.docs.python_page import PAGE, Example, copy_files, function_calls, list_examples, new_names
-from tests.unit.made_results import make_results
+from tests.unit.results_folders import make_results
 
 from mptcplab import api
 from mptcplab.calibrate.measure import Costs, LoadSample

@@ -18,9 +18,9 @@ TEXT = " ".join((DOCS / "kernel-developers.md").read_text().split("### How many 
 
 
 def _row(head: str) -> list[float]:
-    found = re.search(rf"\| {re.escape(head)} \|([^A-Za-z-]*)\|", TEXT)
-    assert found is not None, head
-    return [float(cell) for cell in found[1].split("|") if cell.strip()]
+    match = re.search(rf"\| {re.escape(head)} \|([^A-Za-z-]*)\|", TEXT)
+    assert match is not None, head
+    return [float(cell) for cell in match[1].split("|") if cell.strip()]
 
 
 def repeats_needed(effect: float, significance: float) -> int:
@@ -30,9 +30,9 @@ def repeats_needed(effect: float, significance: float) -> int:
 
 def _detectable_by(n: int, significance: float) -> float:
     pairs = Difference(0.0, None, None, "paired t", (n, n), standard_error=1 / math.sqrt(n), freedom=n - 1)
-    found = detectable(pairs, significance)
-    assert found is not None
-    return found
+    effect = detectable(pairs, significance)
+    assert effect is not None
+    return effect
 
 
 @pytest.mark.parametrize(("effect", "n"), [(0.2, 199), (0.5, 34), (0.8, 15), (1.0, 10), (1.5, 6), (2.0, 5), (20, 2)])
@@ -51,15 +51,15 @@ def test_the_table_of_repeats(head: str, tests: int) -> None:
 def _of_five() -> float:
     """What five pairs show, in standard deviations of their differences."""
     made = paired_difference([0.0] * 5, [1.0, 2.0, 3.0, 4.0, 5.0])
-    found = detectable(made, SIGNIFICANCE)
-    assert found is not None
-    return found / math.sqrt(2.5)
+    effect = detectable(made, SIGNIFICANCE)
+    assert effect is not None
+    return effect / math.sqrt(2.5)
 
 
 def test_what_five_repeats_show() -> None:
-    found = re.search(r"Five repeats of one row show ([0-9.]+) standard deviations", TEXT)
-    assert found is not None
-    assert float(found[1]) == round(_of_five(), 2)
+    match = re.search(r"Five repeats of one row show ([0-9.]+) standard deviations", TEXT)
+    assert match is not None
+    assert float(match[1]) == round(_of_five(), 2)
 
 
 def test_the_example() -> None:
@@ -72,4 +72,4 @@ def test_the_example() -> None:
     deviation = float(said[1])
     expected = [round(deviation * _of_five(), 1)]
     expected += [repeats_needed(change / deviation, SIGNIFICANCE) for change in (5, 2, 1)]
-    assert [float(one) for one in said.groups()[1:]] == expected
+    assert [float(number) for number in said.groups()[1:]] == expected

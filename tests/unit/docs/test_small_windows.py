@@ -63,8 +63,10 @@ def test_path_stuck_at_one_segment_sends_one_per_round() -> None:
 @pytest.mark.slow
 def test_lower_floor_takes_data_from_the_worse_path() -> None:
     """A path that is at its floor nearly always carries half as much with a floor of one segment as of two."""
-    two, one = _ratio("olia", 2), _ratio("olia", 1)
-    assert 1.8 < one / two < 2.6, "twice, and more from the windows above the floor that two segments reach more often"
+    two, single = _ratio("olia", 2), _ratio("olia", 1)
+    assert 1.8 < single / two < 2.6, (
+        "twice, and more from the windows above the floor that two segments reach more often"
+    )
 
 
 @pytest.mark.slow

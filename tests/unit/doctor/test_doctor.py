@@ -42,13 +42,13 @@ def by_subject(findings: Iterator[Finding]) -> dict[str, Finding]:
     return {finding.subject: finding for finding in findings}
 
 
-def only(monkeypatch: pytest.MonkeyPatch, folder: Path, *without: str) -> None:
+def hide_programs(monkeypatch: pytest.MonkeyPatch, folder: Path, *without: str) -> None:
     """Simulate a machine that has all programs of labs except ``without``; programs that this one lacks do nothing."""
     links = folder / "bin"
     links.mkdir()
     for name in {*programs.program_uses(), *TOOLS, *DEBIAN_TOOLS, "setpriv", "sh", "ldd"} - set(without):
-        found = shutil.which(name, path=f"{tools._SEARCH}:{os.environ['PATH']}")
-        (links / name).symlink_to(found or "/bin/true")
+        path = shutil.which(name, path=f"{tools._SEARCH}:{os.environ['PATH']}")
+        (links / name).symlink_to(path or "/bin/true")
     monkeypatch.setattr(tools, "_SEARCH", str(links))
     monkeypatch.setenv("PATH", str(links))
 
@@ -68,8 +68,8 @@ def test_uses_come_from_the_plans() -> None:
     assert uses["curl"] == "workloads of kind ftp and http"
     assert uses["vsftpd"] == "workloads of kind ftp"
     assert uses["iptables"] == "gateways with firewall iptables and `mptcplab selftest`"
-    own = {"flow", "stream", "voip", "udp", "requests", "web"}
-    assert set(KINDS) == {*own, "iperf3", "transfer", "http", "ftp"}, "a new kind appears in uses()"
+    declared = {"flow", "stream", "voip", "udp", "requests", "web"}
+    assert set(KINDS) == {*declared, "iperf3", "transfer", "http", "ftp"}, "a new kind appears in uses()"
 
 
 def test_the_script_installs_what_has_to_be_there_before_us() -> None:
@@ -84,7 +84,7 @@ def test_the_script_installs_what_has_to_be_there_before_us() -> None:
 def test_the_packages_of_a_lab_are_those_that_its_parts_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    only(monkeypatch, tmp_path, "iperf3", "tc", "curl", "vsftpd", "iptables", "ip6tables")
+    hide_programs(monkeypatch, tmp_path, "iperf3", "tc", "curl", "vsftpd", "iptables", "ip6tables")
     for options, read in (((), str.split), (("--json",), json.loads)):
         assert _status(monkeypatch, "--packages", "lab", *options) == 0
         assert read(capsys.readouterr().out) == ["curl", "iperf3", "iproute2", "iptables", "vsftpd"]
@@ -143,21 +143,21 @@ def test_families(tmp_path: Path, text: str, family: str) -> None:
 
 
 def test_missing_programs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    only(monkeypatch, tmp_path, "iperf3", "tc", "setpriv")
-    found = by_subject(programs.check_programs(DEBIAN))
-    assert (found["iperf3"].level, found["iperf3"].needed_for) == (Level.MISSING, "workloads of kind iperf3")
-    assert (found["tc"].level, found["tc"].needed_for) == (Level.BROKEN, "every run")
-    assert found["setpriv"].level == Level.BROKEN
-    assert "iperf3" not in found["programs in the lab"].message
-    merged = by_subject(iter(merge_installs(tuple(found.values()), DEBIAN)))
+    hide_programs(monkeypatch, tmp_path, "iperf3", "tc", "setpriv")
+    lacks = by_subject(programs.check_programs(DEBIAN))
+    assert (lacks["iperf3"].level, lacks["iperf3"].needed_for) == (Level.MISSING, "workloads of kind iperf3")
+    assert (lacks["tc"].level, lacks["tc"].needed_for) == (Level.BROKEN, "every run")
+    assert lacks["setpriv"].level == Level.BROKEN
+    assert "iperf3" not in lacks["programs in the lab"].message
+    merged = by_subject(iter(merge_installs(tuple(lacks.values()), DEBIAN)))
     assert merged["tc"].command == merged["iperf3"].command == "sudo apt-get install iperf3 iproute2 util-linux"
 
 
 def test_missing_for_a_build(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    only(monkeypatch, tmp_path, "flex", "dpkg-deb")
-    found = by_subject(programs.check_build(DEBIAN))
-    assert set(found) == {"flex", "dpkg-deb"}
-    assert {finding.level for finding in found.values()} == {Level.MISSING}, "a kernel may be built already"
+    hide_programs(monkeypatch, tmp_path, "flex", "dpkg-deb")
+    lacks = by_subject(programs.check_build(DEBIAN))
+    assert set(lacks) == {"flex", "dpkg-deb"}
+    assert {finding.level for finding in lacks.values()} == {Level.MISSING}, "a kernel may be built already"
     elsewhere = by_subject(programs.check_build(LinuxDistribution("fedora", "Fedora")))
     assert set(elsewhere) == {"flex", "kernel source"}
     assert "--source" in elsewhere["kernel source"].command
@@ -184,8 +184,8 @@ def test_headers_of_the_c_library(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_python_packages(monkeypatch: pytest.MonkeyPatch) -> None:
     wanted = ["click>=8.1", "rich>=999", "nosuch>=1; extra == 'bench'", "other; sys_platform == 'win32'"]
     monkeypatch.setattr(metadata, "requires", lambda _: wanted)
-    found = list(host.check_python())
-    lacking = {finding.needed_for: finding for finding in found if finding.level != Level.FINE}
+    checks = list(host.check_python())
+    lacking = {finding.needed_for: finding for finding in checks if finding.level != Level.FINE}
     assert set(lacking) == {"every command"}
     assert lacking["every command"].level == Level.BROKEN
     assert lacking["every command"].command == f"{sys.executable} -m pip install 'rich>=999'"
@@ -357,11 +357,11 @@ def test_kernels(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     _entry(tmp_path, "7.2", "old")
     _entry(tmp_path, "6.12", "old")
     _entry(tmp_path, "7.2", "older", variant="window")
-    found = by_subject(kernel.check_kernels())
-    assert found["kernel 7.2-window"].message == found["kernel 7.2"].message
-    assert found["kernel 7.2-window"].command == find_kernel_command("7.2-window")
-    assert "stale" in found["kernel 7.2"].message
-    assert (found["kernel 6.12"].level, found["kernel 6.12"].command) == (Level.MISSING, "mptcplab kernel build 6.12")
+    checks = by_subject(kernel.check_kernels())
+    assert checks["kernel 7.2-window"].message == checks["kernel 7.2"].message
+    assert checks["kernel 7.2-window"].command == find_kernel_command("7.2-window")
+    assert "stale" in checks["kernel 7.2"].message
+    assert (checks["kernel 6.12"].level, checks["kernel 6.12"].command) == (Level.MISSING, "mptcplab kernel build 6.12")
 
 
 def test_a_lab_that_does_not_boot(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -376,7 +376,7 @@ def test_a_lab_that_does_not_boot(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
 
 
 @pytest.mark.parametrize(
-    ("seccomp", "scope", "found", "command"),
+    ("seccomp", "scope", "listed", "command"),
     [
         ("0", "1", [], ""),
         ("2", "1", ["a seccomp filter restricts this process"], "docker run --security-opt seccomp=unconfined"),
@@ -384,13 +384,13 @@ def test_a_lab_that_does_not_boot(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
     ],
 )
 def test_restrictions_that_prevent_a_boot(
-    monkeypatch: pytest.MonkeyPatch, seccomp: str, scope: str, found: list[str], command: str
+    monkeypatch: pytest.MonkeyPatch, seccomp: str, scope: str, listed: list[str], command: str
 ) -> None:
     texts = {"/proc/self/status": f"Name:\tx\nSeccomp:\t{seccomp}\nSeccomp_filters:\t1\n"}
     texts["/proc/sys/kernel/yama/ptrace_scope"] = f"{scope}\n"
     monkeypatch.setattr(Path, "read_text", lambda self: texts[str(self)])
     restrictions, fix = kernel._restrictions()
-    assert (restrictions, command in fix, bool(fix)) == (found, True, bool(command))
+    assert (restrictions, command in fix, bool(fix)) == (listed, True, bool(command))
 
 
 @pytest.fixture

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from tests.unit.commanded import Output, output_of
-from tests.unit.made_studies import SCENARIO
-from tests.unit.written import Write
+from tests.unit.command_output import Output, output_of
+from tests.unit.example_studies import SCENARIO
+from tests.unit.scenario_files import Write
 
 from mptcplab.api import machine as api_machine
 from mptcplab.doctor import lacks
@@ -35,7 +35,7 @@ TOOL = MissingError("the kernel cannot be built without flex", subject="flex", p
 OLD_GO = "xray needs Go 1.24 or later, and this machine's Go is 1.19"
 
 
-class Machine:
+class LackingMachine:
     """A machine that lacks some things: the lacks of each table or scenario by their question, and how it is asked.
 
     ``gets`` says which of them a command that is run provides. ``ran`` has all commands that were run.
@@ -59,7 +59,7 @@ class Machine:
         status = next((status for word, status in self.statuses.items() if word in command), 0)
         if status == 0:
             for question, errors in self.lacks.items():
-                self.lacks[question] = [one for one in errors if not _gets(command, one)]
+                self.lacks[question] = [error for error in errors if not _gets(command, error)]
         return status
 
 
@@ -68,9 +68,9 @@ def _gets(command: Sequence[str], error: MissingError) -> bool:
 
 
 @pytest.fixture
-def machine(monkeypatch: pytest.MonkeyPatch, debian: None, studies: Path) -> Machine:
+def machine(monkeypatch: pytest.MonkeyPatch, debian: None, studies: Path) -> LackingMachine:
     del debian, studies
-    made = Machine()
+    made = LackingMachine()
     monkeypatch.setattr(api_machine, "find_missing", made.find_missing)
     monkeypatch.setattr(lacks, "_run", made.run)
     return made
@@ -97,7 +97,7 @@ class Doctor:
         return output_of(self._monkeypatch, self._capsys, "doctor", *words)
 
 
-def test_everything_is_named_at_once_with_one_command(machine: Machine, doctor: Doctor, write: Write) -> None:
+def test_everything_is_named_at_once_with_one_command(machine: LackingMachine, doctor: Doctor, write: Write) -> None:
     machine.lacks = {"made": [KERNEL, IPTABLES], "file": [PROXY, TSHARK, IPTABLES]}
     file = write(f'question = "file"\n{SCENARIO}', "my.toml")
     output = doctor("--for", "made", "--for", file)
@@ -118,7 +118,7 @@ def test_everything_is_named_at_once_with_one_command(machine: Machine, doctor: 
 
 
 @pytest.mark.usefixtures("as_root")
-def test_the_command_is_one_for_a_shell(machine: Machine, doctor: Doctor) -> None:
+def test_the_command_is_one_for_a_shell(machine: LackingMachine, doctor: Doctor) -> None:
     machine.lacks = {"made": [KERNEL, IPTABLES, PROXY]}
     document = json.loads(doctor("--for", "made/1", "--json").out)
     assert document["command"] == (
@@ -132,7 +132,7 @@ def test_the_command_is_one_for_a_shell(machine: Machine, doctor: Doctor) -> Non
     assert rows == [("iptables", ["made/1"]), ("kernel 7.2-cpu", ["made/1"]), ("xray", ["made/1"])]
 
 
-def test_nothing_is_missing(machine: Machine, doctor: Doctor) -> None:
+def test_nothing_is_missing(machine: LackingMachine, doctor: Doctor) -> None:
     machine.lacks = {"other": [KERNEL]}
     output = doctor("--for", "made", "--install")
     assert (output.status, output.out.splitlines()[-1]) == (0, "This machine has everything that made needs.")
@@ -142,7 +142,7 @@ def test_nothing_is_missing(machine: Machine, doctor: Doctor) -> None:
 
 
 @pytest.mark.usefixtures("as_root")
-def test_install_runs_the_commands_and_looks_again(machine: Machine, doctor: Doctor) -> None:
+def test_install_runs_the_commands_and_looks_again(machine: LackingMachine, doctor: Doctor) -> None:
     machine.lacks = {"made": [KERNEL, TSHARK, IPTABLES, PROXY]}
     output = doctor("--for", "made", "--install", "--json")
     script, *builds = machine.ran
@@ -155,7 +155,7 @@ def test_install_runs_the_commands_and_looks_again(machine: Machine, doctor: Doc
 
 
 @pytest.mark.usefixtures("as_root")
-def test_a_build_that_fails_prevents_no_other(machine: Machine, doctor: Doctor) -> None:
+def test_a_build_that_fails_prevents_no_other(machine: LackingMachine, doctor: Doctor) -> None:
     machine.lacks, machine.statuses = {"made": [KERNEL, PROXY]}, {"gateways": 1}
     output = doctor("--for", "made", "--install")
     assert output.status == 3
@@ -170,7 +170,7 @@ def test_a_build_that_fails_prevents_no_other(machine: Machine, doctor: Doctor) 
     [(None, 0, "sudo is not installed"), ("/usr/bin/sudo", 1, "sudo asks for a password")],
 )
 def test_a_user_who_cannot_install_is_told_so_before_anything_runs(
-    machine: Machine, doctor: Doctor, monkeypatch: pytest.MonkeyPatch, sudo: str | None, status: int, why: str
+    machine: LackingMachine, doctor: Doctor, monkeypatch: pytest.MonkeyPatch, sudo: str | None, status: int, why: str
 ) -> None:
     machine.lacks, machine.statuses = {"made": [KERNEL, IPTABLES]}, {"sudo": status}
     monkeypatch.setattr("shutil.which", lambda name, **_: sudo if name == "sudo" else f"/usr/bin/{name}")
@@ -183,14 +183,16 @@ def test_a_user_who_cannot_install_is_told_so_before_anything_runs(
     assert machine.ran == ([["sudo", "-n", "true"]] if sudo else [])
 
 
-def test_sudo_that_asks_nothing_is_used(machine: Machine, doctor: Doctor, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sudo_that_asks_nothing_is_used(
+    machine: LackingMachine, doctor: Doctor, monkeypatch: pytest.MonkeyPatch
+) -> None:
     machine.lacks = {"made": [IPTABLES]}
     monkeypatch.setattr("shutil.which", lambda name, **_: f"/usr/bin/{name}")
     assert doctor("--for", "made", "--install").status == 0
     assert [command[-1] for command in machine.ran] == ["true", "iptables"]
 
 
-def test_another_package_manager(machine: Machine, doctor: Doctor, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_package_manager(machine: LackingMachine, doctor: Doctor, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lacks, "detect_system", lambda: LinuxDistribution("fedora", "Fedora", is_root=True))
     machine.lacks = {"made": [TSHARK]}
     output = doctor("--for", "made", "--install")
@@ -211,18 +213,18 @@ def test_what_a_build_needs_is_among_what_is_missing(monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(lacks, "toolchain_of", absent)
     assert collect_lacks({"a": [IPTABLES]}, INSTALL, DEBIAN).packages == ["iptables"], "nothing has to be built"
-    found = collect_lacks({"a": [KERNEL, PROXY]}, INSTALL, DEBIAN)
-    assert found.command == (
+    reports = collect_lacks({"a": [KERNEL, PROXY]}, INSTALL, DEBIAN)
+    assert reports.command == (
         "sudo apt-get install flex golang-go && mptcplab kernel build --cpu && mptcplab gateways build xray"
     )
-    users = {lack.error.subject: lack.use for lack in found.lacks}
+    users = {lack.error.subject: lack.use for lack in reports.lacks}
     assert users["flex"] == "`mptcplab kernel build`"
     assert users["Go 1.24 or later"] == "`mptcplab gateways build xray`"
-    error = found.to_error()
+    error = reports.to_error()
     assert error.message == "this machine lacks Go 1.24 or later, flex, kernel 7.2-cpu and xray"
 
 
-def test_what_no_command_gets(machine: Machine, doctor: Doctor, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_no_command_gets(machine: LackingMachine, doctor: Doctor, monkeypatch: pytest.MonkeyPatch) -> None:
     """Debian 12 has only an older Go."""
 
     def absent(recipe: object) -> None:
@@ -261,18 +263,18 @@ def test_a_way_to_go_on_without_it_is_named() -> None:
 )
 @pytest.mark.usefixtures("debian")
 def test_a_sentence_is_not_joined_like_a_command(system: LinuxDistribution, separator: str) -> None:
-    found = collect_lacks({"a": [TSHARK, PROXY]}, INSTALL, system)
-    assert found.command == separator.join([system.install(["tshark"]), "mptcplab gateways build xray"])
+    lacks = collect_lacks({"a": [TSHARK, PROXY]}, INSTALL, system)
+    assert lacks.command == separator.join([system.install(["tshark"]), "mptcplab gateways build xray"])
 
 
 def test_many_users_are_counted() -> None:
-    found = collect_lacks({f"s/{number}": [IPTABLES] for number in range(9)}, INSTALL, DEBIAN)
-    assert found.lacks[0].use == "s/0, s/1, s/2 and 6 others"
-    assert len(found.to_json()["findings"][0]["users"]) == 9
+    lacks = collect_lacks({f"s/{number}": [IPTABLES] for number in range(9)}, INSTALL, DEBIAN)
+    assert lacks.lacks[0].use == "s/0, s/1, s/2 and 6 others"
+    assert len(lacks.to_json()["findings"][0]["users"]) == 9
 
 
 def test_the_options_of_the_experiment_decide_what_it_needs(
-    machine: Machine, doctor: Doctor, monkeypatch: pytest.MonkeyPatch
+    machine: LackingMachine, doctor: Doctor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[str | None] = []
 
@@ -290,7 +292,7 @@ def test_the_options_of_the_experiment_decide_what_it_needs(
     assert "  mptcplab doctor --for made/1 --engine local --install" in output.out.splitlines()
 
 
-def test_beds_have_kernels_of_their_own(machine: Machine, doctor: Doctor, studies: Path) -> None:
+def test_beds_have_kernels_of_their_own(machine: LackingMachine, doctor: Doctor, studies: Path) -> None:
     beds = '[settled]\nwhy = "w"\nset = { kernel = "7.2-cpu" }\n[[axes]]\nname = "rate"\nwhy = "w"\n'
     beds += 'range = ["40 Mbit/s", "60 Mbit/s"]\nset = { "links.link1.rate" = "{value}" }\n'
     (studies / "made" / "beds.toml").write_text(beds)
@@ -323,14 +325,14 @@ def test_beds_have_kernels_of_their_own(machine: Machine, doctor: Doctor, studie
         (("--engine", "local"), "--engine needs --for"),
     ],
 )
-def test_wrong_input(machine: Machine, doctor: Doctor, words: tuple[str, ...], message: str) -> None:
+def test_wrong_input(machine: LackingMachine, doctor: Doctor, words: tuple[str, ...], message: str) -> None:
     output = doctor(*words)
     assert output.status == 2
     assert message in output.err
     assert machine.ran == []
 
 
-def test_beds_of_a_scenario_file(machine: Machine, doctor: Doctor, write: Write) -> None:
+def test_beds_of_a_scenario_file(machine: LackingMachine, doctor: Doctor, write: Write) -> None:
     output = doctor("--for", write(SCENARIO, "my.toml"), "--beds", 2)
     assert (output.status, machine.engines) == (2, [])
     assert "--beds is for studies" in output.err

@@ -54,10 +54,10 @@ def test_what_the_engine_cannot_do_is_said_before_what_the_machine_lacks(monkeyp
     """Otherwise, a user is told to build a kernel, and refused after that."""
     monkeypatch.setenv("XDG_CACHE_HOME", "/nonexistent")
     monkeypatch.setattr("mptcplab.kernel.cache.find_usable_prebuilt", lambda: None)
-    own_programs = EXAMPLES / "ebpf" / "my-control.toml"
+    custom_program = EXAMPLES / "ebpf" / "my-control.toml"
     with pytest.raises(InputError, match="the engine 'virtual' does not load eBPF programs"):
-        api.run(load(own_programs))
+        api.run(load(custom_program))
     with pytest.raises(InputError, match="the engine 'virtual' does not load eBPF programs"):
-        api.find_lacks([str(own_programs)])
+        api.find_lacks([str(custom_program)])
     with pytest.raises(InputError, match="does not run lab kernels"):
         api.find_lacks([str(EXAMPLES / "two-paths.toml")], set=["kernel=6.12"], engine="stock")

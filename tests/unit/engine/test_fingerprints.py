@@ -19,7 +19,7 @@ libraries = tools.libraries_of.__wrapped__
 
 
 @pytest.fixture(autouse=True)
-def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def result_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder with results, empty. Files count as old at once, so that results are kept."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr(tools, "_SETTLED_NS", -(10**9))
@@ -32,11 +32,11 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     made: list[Any] = []
     run = subprocess.run
 
-    def noted(command: Any, **options: Any) -> Any:
+    def note_run(command: Any, **options: Any) -> Any:
         made.append(command)
         return run(command, **options)
 
-    monkeypatch.setattr(subprocess, "run", noted)
+    monkeypatch.setattr(subprocess, "run", note_run)
     return made
 
 
@@ -78,30 +78,30 @@ def test_a_link_stands_for_its_program(tmp_path: Path) -> None:
 
 
 def test_a_program_that_has_just_changed_is_not_kept(
-    tmp_path: Path, kept: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, result_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tools, "_SETTLED_NS", 10**12)
     (tmp_path / "program").write_text("new")
     fingerprint(tmp_path / "program")
-    assert not kept.exists()
+    assert not result_folder.exists()
 
 
-def test_a_damaged_result_is_made_again(tmp_path: Path, kept: Path) -> None:
+def test_a_damaged_result_is_made_again(tmp_path: Path, result_folder: Path) -> None:
     program = tmp_path / "program"
     program.write_bytes(b"first")
     first = fingerprint(program)
-    (result,) = kept.iterdir()
+    (result,) = result_folder.iterdir()
     result.write_text(first[:-1])
     assert fingerprint(program) == first
 
 
-def test_libraries_are_found_once(calls: list[Any], kept: Path) -> None:
+def test_libraries_are_found_once(calls: list[Any], result_folder: Path) -> None:
     programs = (Path("/usr/bin/env"), Path("/usr/bin/python3"))
     expected = libraries(programs)
     assert any(library.name.startswith("libc.so") for library in expected)
     assert libraries(programs) == expected
     assert len(calls) == 1
-    for result in kept.iterdir():
+    for result in result_folder.iterdir():
         result.write_text("no JSON")
     assert libraries(programs) == expected
     assert len(calls) == 2

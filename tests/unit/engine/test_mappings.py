@@ -38,6 +38,6 @@ def test_a_process_at_the_limit_is_the_cause(
 
 
 def test_processes_are_those_of_the_session(lab: LabMachine) -> None:
-    found = set(machine._processes(lab.pid))
-    assert lab.pid in found
-    assert os.getpid() not in found
+    processes = set(machine._processes(lab.pid))
+    assert lab.pid in processes
+    assert os.getpid() not in processes

@@ -8,7 +8,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from tests.unit.commanded import output_of
+from tests.unit.command_output import output_of
 
 from mptcplab.campaign import failures
 from mptcplab.engine import memory as engine_memory

@@ -171,15 +171,15 @@ def test_console_takes_any_bytes() -> None:
     assert "odd" in console.tail(3)
 
 
-@pytest.mark.parametrize("own", ["give it more", None])
+@pytest.mark.parametrize("cause", ["give it more", None])
 @pytest.mark.parametrize("hint", [PLAN_HINT, None])
-def test_an_error_of_the_guest_has_a_hint(own: str | None, hint: str | None, tmp_path: Path) -> None:
+def test_an_error_of_the_guest_has_a_hint(cause: str | None, hint: str | None, tmp_path: Path) -> None:
     """A command of `exec` has no plan unless it has a scenario."""
-    (tmp_path / "guest.json").write_text(json.dumps({"error": "it did not end", "hint": own}))
+    (tmp_path / "guest.json").write_text(json.dumps({"error": "it did not end", "hint": cause}))
     nothing = cast(machine.LabMachine, None)  # it ended by itself, so its console does not matter
     with pytest.raises(LabError) as raised:
         read_report(tmp_path, nothing, None, hint=hint)
-    assert (raised.value.message, raised.value.hint) == ("it did not end", own or hint)
+    assert (raised.value.message, raised.value.hint) == ("it did not end", cause or hint)
 
 
 @pytest.mark.parametrize(

@@ -151,9 +151,9 @@ def test_other_words_about_the_machine_are_refused(word: str) -> None:
 
 def test_machines_have_identities_of_their_own() -> None:
     kinds = (Hardware(), Hardware(cpus=2), Hardware(2, Execution.PARALLEL), Hardware(2, Execution.KVM))
-    assert len({(*one.command, *one.options) for one in kinds}) == len(kinds)
-    assert [one.time for one in kinds] == ["instructions"] * 2 + ["machine"] * 2
-    assert ["-icount" in one.command for one in kinds] == [True, True, False, False]
+    assert len({(*kind.command, *kind.options) for kind in kinds}) == len(kinds)
+    assert [kind.time for kind in kinds] == ["instructions"] * 2 + ["machine"] * 2
+    assert ["-icount" in kind.command for kind in kinds] == [True, True, False, False]
 
 
 def test_kvm_is_refused_where_it_is_not_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -214,8 +214,8 @@ def test_an_image_tells_its_release_and_finds_its_modules(tmp_path: Path) -> Non
     assert kernel_at(image).modules is None
     (tmp_path / "lib/modules" / RELEASE).mkdir(parents=True)
     (tmp_path / "config").write_text("CONFIG_HZ=250\n")
-    found = kernel_at(image)
-    assert (found.modules, found.hz) == (tmp_path / "lib/modules" / RELEASE, 250)
+    kernel = kernel_at(image)
+    assert (kernel.modules, kernel.hz) == (tmp_path / "lib/modules" / RELEASE, 250)
 
 
 def test_other_files_are_not_images(tmp_path: Path) -> None:
@@ -286,25 +286,25 @@ def test_the_tables_of_netem_are_in_the_guest() -> None:
     """``tc`` looks for a distribution in a folder of its own, which also leads to tables of the lab's."""
     program = shutil.which("tc", path=os.defpath + ":/usr/sbin:/sbin")
     assert program is not None, "a package of `make packages` has it"
-    found = {file.name for file in program_files({"tc": Path(program).resolve()})}
-    assert "normal.dist" in found, sorted(found)
+    names = {file.name for file in program_files({"tc": Path(program).resolve()})}
+    assert "normal.dist" in names, sorted(names)
 
 
 def test_the_extensions_of_iptables_are_in_the_guest() -> None:
     """Without them it takes a rule's target for the name of a chain."""
     program = shutil.which("iptables", path=os.defpath + ":/usr/sbin:/sbin")
     assert program is not None, "a package of `make test-packages` has it"
-    found = {file.name for file in program_files({"iptables": Path(program).resolve()})}
-    assert "libxt_standard.so" in found, sorted(found)
+    names = {file.name for file in program_files({"iptables": Path(program).resolve()})}
+    assert "libxt_standard.so" in names, sorted(names)
 
 
 def test_two_checkouts_make_the_same_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every byte of a path takes the emulated CPU time: with another one, a run has other instants."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    found = []
+    machines = []
     for name in ("one", "another-checkout"):
         shutil.copytree(package_folder() / "mptcplab", tmp_path / name / "mptcplab")
-        found.append(base_archive(tmp_path / name, whole_library=False).read_bytes())
-    assert found[0] == found[1]
-    assert f"{start.PACKAGE}/mptcplab/guest/init.pyc".lstrip("/").encode() in found[0]
-    assert str(tmp_path).encode() not in found[0]
+        machines.append(base_archive(tmp_path / name, whole_library=False).read_bytes())
+    assert machines[0] == machines[1]
+    assert f"{start.PACKAGE}/mptcplab/guest/init.pyc".lstrip("/").encode() in machines[0]
+    assert str(tmp_path).encode() not in machines[0]

@@ -69,9 +69,9 @@ def _bisect(linux: Path) -> subprocess.CompletedProcess[str]:
 def test_it_finds_the_commit_with_the_kernels_that_it_built(linux: Path) -> None:
     done = _bisect(linux)
     assert done.returncode == 0, done.stdout + done.stderr
-    found = re.search(r"is the first bad commit.*?commit (\d)$", done.stdout, re.DOTALL | re.MULTILINE)
-    assert found is not None, done.stdout
-    assert found[1] == "3", done.stdout
+    match = re.search(r"is the first bad commit.*?commit (\d)$", done.stdout, re.DOTALL | re.MULTILINE)
+    assert match is not None, done.stdout
+    assert match[1] == "3", done.stdout
     ran = (linux.parent / "cache" / "ran").read_text().split()
     assert str(linux.parent / "cache" / "90" / "linux") in ran, "not only the distribution's kernel"
     assert all(f"tested {kernel}" in done.stdout for kernel in ran)

@@ -120,14 +120,14 @@ def test_hidden_addresses_keep_their_relations(tmp_path: Path, shell: list[str])
     assert "inet 127.0.0.1/8" in text
     assert "brd ff:ff:ff:ff:ff:ff" in text
     assert "rto:204 version 6.12.9 12:34:56" in text
-    first, second, public, local = (ipaddress.ip_interface(found) for found in re.findall(r"inet (\S+)", text))
+    first, second, public, local = (ipaddress.ip_interface(address) for address in re.findall(r"inet (\S+)", text))
     assert first.network == second.network
     assert first.ip in ipaddress.ip_network("10.0.0.0/8")
     assert not public.is_private
     assert local.is_loopback
     route, source = re.findall(r"(\S+) dev eth0 src (\S+)", text)[0]
     assert (ipaddress.ip_network(route), source) == (first.network, str(first.ip))
-    sixth, link = (ipaddress.ip_interface(found) for found in re.findall(r"inet6 (\S+)", text))
+    sixth, link = (ipaddress.ip_interface(address) for address in re.findall(r"inet6 (\S+)", text))
     assert sixth.network == ipaddress.ip_network(re.findall(r"(\S+) dev eth0$", text, re.M)[0])
     assert link.is_link_local
     assert f"[::ffff:{first.ip}]:443" in text

@@ -139,9 +139,9 @@ SHOWN = [
 
 @pytest.mark.parametrize(("key", "shown", "part", "other"), SHOWN)
 def test_a_text_that_shows_a_reason(key: str, shown: str, part: str, other: str) -> None:
-    found = find(shown)
-    assert list(found) == [key]
-    assert part in found[key]
+    reasons = find(shown)
+    assert list(reasons) == [key]
+    assert part in reasons[key]
     assert key not in find(other)
 
 
@@ -255,5 +255,5 @@ def test_a_backup_that_an_event_shows_as_ordinary(tmp_path: Path) -> None:
     (tmp_path / "server.txt").write_text("192.0.2.2 id 1 signal backup dev eth1\n")
     for backup, reasons in ((0, ["backup-not-carried"]), (1, [])):
         (tmp_path / "client.txt").write_text(f"$ ip mptcp endpoint\n$ ip mptcp monitor\n{event.format(backup)}\n")
-        found = answer(read_sources([tmp_path]))
-        assert [explanation.finding.reason for explanation in found.explanations] == reasons
+        report = answer(read_sources([tmp_path]))
+        assert [explanation.finding.reason for explanation in report.explanations] == reasons

@@ -216,7 +216,7 @@ def test_large_segments_that_never_arrive() -> None:
         Sample(time_s=0.1, state="established", mss=1448, bytes_sent=0, bytes_acked=1, bytes_retrans=0),
         Sample(time_s=2.0, state="established", mss=1448, bytes_sent=5000, bytes_acked=1, bytes_retrans=3000),
     )
-    flowing = tuple(replace(one, bytes_acked=round(1e6 * one.time_s), bytes_sent=2_000_000) for one in stuck)
+    flowing = tuple(replace(sample, bytes_acked=round(1e6 * sample.time_s), bytes_sent=2_000_000) for sample in stuck)
     evidence = Evidence(subflows=(_subflow("a", *flowing), _subflow("b", *stuck, number=3)))
     assert _keys(evidence) == {"large-packets-lost"}
     assert _keys(Evidence(subflows=(_subflow("a", *flowing), _subflow("b", *flowing, number=3)))) == set()

@@ -83,9 +83,9 @@ def explain(*paths: Path) -> Answer:
 @pytest.mark.parametrize("number", ANSWERS)
 def test_a_report_is_answered_as_its_maintainers_did(number: str) -> None:
     key, cure, place = ANSWERS[number]
-    found = explain(REPORTS / number)
-    first = found.explanations[0]
-    assert [explanation.finding.reason for explanation in found.explanations] == [key]
+    report = explain(REPORTS / number)
+    first = report.explanations[0]
+    assert [explanation.finding.reason for explanation in report.explanations] == [key]
     assert cure in first.finding.cure
     assert str(first.evidence[0].places[0]) == place
 
@@ -115,13 +115,13 @@ def test_every_report_is_described() -> None:
 
 @pytest.mark.parametrize("name", CAPTURES)
 def test_captures_alone(name: str) -> None:
-    found = explain(UNIT / "captures" / f"{name}.pcap")
-    reasons = [one.finding.reason for one in found.explanations]
+    report = explain(UNIT / "captures" / f"{name}.pcap")
+    reasons = [explanation.finding.reason for explanation in report.explanations]
     assert reasons == ([] if CAPTURES[name] is None else [CAPTURES[name]])
 
 
 def test_without_evidence_the_answer_names_the_commands_that_would_get_it() -> None:
-    found = explain(UNIT / "captures" / "late-mapping.pcap")
-    assert found.explanations == ()
-    assert found.judged < found.total
-    assert any("nstat -az" in words for words, _ in found.lacking)
+    report = explain(UNIT / "captures" / "late-mapping.pcap")
+    assert report.explanations == ()
+    assert report.judged < report.total
+    assert any("nstat -az" in words for words, _ in report.lacking)

@@ -47,19 +47,19 @@ def archive(
 
 
 def test_both_ends_of_a_connection_that_joined_nothing() -> None:
-    found = answer(read_sources(sorted((COLLECTIONS / "not-accepted").iterdir())))
-    assert found.hosts == ("client (opens the connections)", "server (accepts the connections)")
-    first = found.explanations[0]
+    report = answer(read_sources(sorted((COLLECTIONS / "not-accepted").iterdir())))
+    assert report.hosts == ("client (opens the connections)", "server (accepts the connections)")
+    first = report.explanations[0]
     assert first.finding.reason == "announcement-not-accepted"
-    assert [str(place) for one in first.evidence for place in one.places][1] == "client/endpoints.txt:4"
+    assert [str(place) for finding in first.evidence for place in finding.places][1] == "client/endpoints.txt:4"
 
 
 def test_two_subflows_are_not_unusual() -> None:
     """No reason for a missing subflow or a fallback, where both subflows carried data."""
-    found = answer(read_sources([COLLECTIONS / "two-subflows"]))
-    kinds = {explanation.finding.kind for explanation in found.explanations}
-    assert not kinds & {"no subflow", "fallback", "failover"}, found.explanations
-    assert found.unread == ()
+    report = answer(read_sources([COLLECTIONS / "two-subflows"]))
+    kinds = {explanation.finding.kind for explanation in report.explanations}
+    assert not kinds & {"no subflow", "fallback", "failover"}, report.explanations
+    assert report.unread == ()
 
 
 def test_the_output_names_reasons_evidence_and_what_is_missing() -> None:
@@ -89,9 +89,9 @@ def test_the_user_names_the_client(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["../outside.txt", "/tmp/outside.txt", "a/../../outside.txt"])
 def test_a_path_does_not_leave_the_archive(tmp_path: Path, name: str) -> None:
     file = archive(tmp_path / "a.tar.gz", {name: b"MPTcpExtAddAddr 1 0.0\n", "nstat.txt": b"MPTcpExtAddAddr 1 0.0\n"})
-    found = read_sources([file])
-    assert found.understood == ["nstat.txt"]
-    assert found.skipped == [f"{name}: not a plain file within the archive"]
+    sources = read_sources([file])
+    assert sources.understood == ["nstat.txt"]
+    assert sources.skipped == [f"{name}: not a plain file within the archive"]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.tar.gz"]
 
 
@@ -154,9 +154,9 @@ def test_two_files_of_one_name(tmp_path: Path) -> None:
             member = tarfile.TarInfo("nstat.txt")
             member.size = len(content)
             tar.addfile(member, io.BytesIO(content))
-    found = read_sources([path])
-    assert found.understood == ["nstat.txt"]
-    assert found.skipped == ["nstat.txt: a second time in the archive"]
+    sources = read_sources([path])
+    assert sources.understood == ["nstat.txt"]
+    assert sources.skipped == ["nstat.txt: a second time in the archive"]
 
 
 @pytest.mark.parametrize(
@@ -179,9 +179,9 @@ def test_an_archive_in_an_archive_is_left_out_and_named(tmp_path: Path) -> None:
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as made:
         made.writestr("zeros", bytes(1 << 20))
     members = {"inner.tar": inner.read_bytes(), "a.zip": packed.getvalue(), "nstat.txt": b"MPTcpExtAddAddr 1 0.0\n"}
-    found = read_sources([archive(tmp_path / "a.tar.gz", members)])
-    assert found.understood == ["nstat.txt"]
-    assert found.skipped == ["inner.tar: an archive in an archive", "a.zip: neither a text nor a capture"]
+    sources = read_sources([archive(tmp_path / "a.tar.gz", members)])
+    assert sources.understood == ["nstat.txt"]
+    assert sources.skipped == ["inner.tar: an archive in an archive", "a.zip: neither a text nor a capture"]
 
 
 def test_a_folder_of_bombs_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -30,7 +30,7 @@ def _is_lax(annotation: Any, metadata: tuple[Any, ...] = ()) -> bool:
     A validator of ours that runs before the conversion has checks of its own, as those of weights and sysctls do.
     """
     if annotation in _CONVERTED:
-        return not any(isinstance(one, (Strict, BeforeValidator)) for one in metadata)
+        return not any(isinstance(item, (Strict, BeforeValidator)) for item in metadata)
     parts = get_args(annotation)
     if get_origin(annotation) is Annotated:
         return _is_lax(parts[0], (*metadata, *parts[1:]))

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.unit.made_results import make_results
+from tests.unit.results_folders import make_results
 
 from mptcplab.errors import InputError
 from mptcplab.figure import FigureSpec, build_figure
@@ -45,7 +45,7 @@ def _axis_of(made: FigureSpec) -> tuple[str, list[float], list[tuple[str, Any]]]
         drawing.draw_without_rendering()
         axes = drawing.axes[0]
         places = [float(x) for x in np.asarray(axes.lines[0].get_xdata())]
-        names = [(one.get_text(), one.get_window_extent()) for one in axes.get_xticklabels() if one.get_text()]
+        names = [(label.get_text(), label.get_window_extent()) for label in axes.get_xticklabels() if label.get_text()]
         return axes.get_xlabel(), places, names
 
 
@@ -80,7 +80,7 @@ def test_lines_stand_at_their_values(tmp_path: Path) -> None:
     label, places, _ = _axis_of(made)
     assert (made.kind, label) == ("lines", "size (logarithmic)")
     assert places == pytest.approx([4, 4 + math.log10(2), 6 + math.log10(2)])
-    (axis,) = [one for one in axes_of(results.rows) if one.name == "size"]
+    (axis,) = [axis for axis in axes_of(results.rows) if axis.name == "size"]
     assert axis.places == pytest.approx(places), "the report has another axis"
 
 

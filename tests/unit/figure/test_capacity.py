@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.unit.made_manifest import manifest as made_manifest
-from tests.unit.made_manifest import recording_with
-from tests.unit.made_results import make_results
+from tests.unit.manifests import manifest as hosts_manifest
+from tests.unit.manifests import recording_with
+from tests.unit.results_folders import make_results
 
 from mptcplab.figure.canvas import open_pyplot
 from mptcplab.figure.over_time import draw_over_time
@@ -53,7 +53,7 @@ def _capacity(folder: Path, *, protocol: str = "mptcp", links: str = LINKS, even
     (run,) = (folder / "made" / "runs").iterdir()
     keys = ("kind", "link", "direction", "value")
     plan = compile_plan(experiment.points[0].scenario, seed=1)
-    rows = [{"instant_ns": one.at_ns, **{key: getattr(one, key) for key in keys}} for one in plan.events]
+    rows = [{"instant_ns": event.at_ns, **{key: getattr(event, key) for key in keys}} for event in plan.events]
     if rows:
         samples.write(rows, run / "events.parquet")
     (timeline,) = timelines(Recording(run), max_values=1000)
@@ -69,8 +69,8 @@ def test_mptcp_has_the_capacity_of_all_paths_and_tcp_of_its_own(tmp_path: Path) 
     both = _capacity(tmp_path / "both", events=SLOWER + TUNNEL)
     # Without acknowledgements a path carries nothing: it is down in one direction only.
     assert _values(both) == [(0, 70), (0.5, 30), (1, 10), (1.5, 30)]
-    own = _capacity(tmp_path / "own", protocol="tcp", events=SLOWER + TUNNEL)
-    assert _values(own) == [(0, 50), (0.5, 10)], "the other path is down, and TCP does not use it"
+    capacity = _capacity(tmp_path / "own", protocol="tcp", events=SLOWER + TUNNEL)
+    assert _values(capacity) == [(0, 50), (0.5, 10)], "the other path is down, and TCP does not use it"
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_mptcp_has_the_capacity_of_all_paths_and_tcp_of_its_own(tmp_path: Path) 
 )
 def test_paths_that_mptcp_may_use(transport: dict[str, Any], usable: list[str]) -> None:
     """The connection begins on the first path."""
-    described = made_manifest({"bulk": {"kind": "flow"}}, addresses={}, programs=[])
+    described = hosts_manifest({"bulk": {"kind": "flow"}}, addresses={}, programs=[])
     ends = RecordedWorkload.from_json(described["workloads"][0]).ends
     bystander = {"endpoints": "auto", "modes": {}, "limits": {"subflows": 0}}
     described["nodes"] = [
@@ -127,19 +127,19 @@ def test_a_shared_bottleneck_counts_once() -> None:
         for name, values in {"a": [3.0, 3.0], "b": [4.0, 0.0], "c": [9.0, 9.0], "d": [5.0, 2.0]}.items()
     }
 
-    def carried(*paths: str) -> list[float] | None:
-        found = joint_capacity([frozenset((name, "forward") for name in path) for path in paths], rates)
-        return None if found is None else list(found)
+    def capacity_of(*paths: str) -> list[float] | None:
+        capacity = joint_capacity([frozenset((name, "forward") for name in path) for path in paths], rates)
+        return None if capacity is None else list(capacity)
 
-    assert carried("a") == [3, 3]
-    assert carried("ad") == [3, 2], "the bottleneck of a path changes"
-    assert carried("a", "b") == [7, 3]
-    assert carried("ad", "bd") == [5, 2], "limited by what they share"
-    assert carried("ac", "bc") == [7, 3], "limited by their own links"
-    assert carried("c", "c") == [9, 9]
-    assert carried("a", "bd", "cd") == [8, 5]
-    assert carried("ac", "c") == [9, 9], "one of them is limited by the shared link only"
-    assert carried("ac", "ad", "bc", "bd") is None, "crosswise: that would need an optimum"
+    assert capacity_of("a") == [3, 3]
+    assert capacity_of("ad") == [3, 2], "the bottleneck of a path changes"
+    assert capacity_of("a", "b") == [7, 3]
+    assert capacity_of("ad", "bd") == [5, 2], "limited by what they share"
+    assert capacity_of("ac", "bc") == [7, 3], "limited by their own links"
+    assert capacity_of("c", "c") == [9, 9]
+    assert capacity_of("a", "bd", "cd") == [8, 5]
+    assert capacity_of("ac", "c") == [9, 9], "one of them is limited by the shared link only"
+    assert capacity_of("ac", "ad", "bc", "bd") is None, "crosswise: that would need an optimum"
 
 
 EDGES = tuple(round(0.5 * number, 1) for number in range(21))

@@ -10,8 +10,8 @@ from typing import Any
 
 import click
 import pytest
-from tests.unit.commanded import output_of
-from tests.unit.made_results import TWO_LINES, make_results
+from tests.unit.command_output import output_of
+from tests.unit.results_folders import TWO_LINES, make_results
 
 from mptcplab.cli.commands.results import figure
 from mptcplab.cli.main import main
@@ -33,7 +33,7 @@ workloads.bulk = { kind = "flow", from = "client", to = "server", duration = "2 
 sweep."transport.protocol" = ["tcp", "mptcp"]
 sweep."transport.congestion_control" = ["cubic", "reno", "bbr", "westwood", "illinois", "vegas", "veno", "dctcp"]
 """
-MANY = TWO_LINES.replace('"10 ms", "30 ms", "100 ms"', ", ".join(f'"{one} ms"' for one in range(1, 33)))
+MANY = TWO_LINES.replace('"10 ms", "30 ms", "100 ms"', ", ".join(f'"{delay} ms"' for delay in range(1, 33)))
 
 
 def _make(tmp_path: Path, text: str, **choice: Any) -> FigureSpec:
@@ -56,8 +56,8 @@ def _make(tmp_path: Path, text: str, **choice: Any) -> FigureSpec:
     ],
 )
 def test_what_it_shows(tmp_path: Path, text: str, choice: dict[str, Any], kind: str, shows: str) -> None:
-    found = _make(tmp_path, text, **choice)
-    assert (found.kind, found.shows) == (kind, shows)
+    drawing = _make(tmp_path, text, **choice)
+    assert (drawing.kind, drawing.shows) == (kind, shows)
 
 
 @pytest.mark.parametrize(
@@ -73,14 +73,14 @@ def test_curves_of_a_distribution_are_named_by(tmp_path: Path, choice: dict[str,
     with open_pyplot() as plt:
         drawing = plt.figure()
         made.draw(drawing)
-        found = drawing.axes[0].get_legend()
+        box = drawing.axes[0].get_legend()
         plt.close(drawing)
-    assert (found.get_title().get_text(), found.get_texts()[0].get_text()) == (legend, first)
+    assert (box.get_title().get_text(), box.get_texts()[0].get_text()) == (legend, first)
 
 
 def test_a_choice_takes_one_text_or_a_dictionary() -> None:
-    one: Any = {"by": "scheduler", "workloads": "requests", "panels": ["rate"]}
-    assert (FigureChoice(**one).by, FigureChoice(**one).workloads, FigureChoice(**one).panels) == (
+    choice: Any = {"by": "scheduler", "workloads": "requests", "panels": ["rate"]}
+    assert (FigureChoice(**choice).by, FigureChoice(**choice).workloads, FigureChoice(**choice).panels) == (
         ("scheduler",),
         ("requests",),
         ("rate",),
@@ -158,13 +158,13 @@ def test_a_note_for_the_caption_is_printed(
 )
 def test_nothing_overlaps_or_is_cut_off(tmp_path: Path, text: str, choice: dict[str, Any]) -> None:
     """Of all texts: on the canvas, and none on another; and every curve is in a legend."""
-    found = _make(tmp_path, text, **choice)
+    figure = _make(tmp_path, text, **choice)
     with open_pyplot() as plt:
-        drawing = plt.figure(figsize=found.size, layout="constrained")
-        found.draw(drawing)
+        drawing = plt.figure(figsize=figure.size, layout="constrained")
+        figure.draw(drawing)
         drawing.canvas.draw()
         width, height = drawing.canvas.get_width_height()
-        boxes = [(one.get_text(), one.get_window_extent()) for one in _texts(drawing)]
+        boxes = [(text.get_text(), text.get_window_extent()) for text in _texts(drawing)]
         legends = {text.get_text() for axes in drawing.axes if axes.get_legend() for text in axes.get_legend().texts}
         labels = {label for axes in drawing.axes for label in axes.get_legend_handles_labels()[1]}
         plt.close(drawing)
@@ -172,9 +172,9 @@ def test_nothing_overlaps_or_is_cut_off(tmp_path: Path, text: str, choice: dict[
     for shown, box in boxes:
         outside = (-box.x0, -box.y0, box.x1 - width, box.y1 - height)
         assert max(outside) < 1, f"{shown!r} is cut off: {outside}"
-    for (one, a), (other, b) in combinations(boxes, 2):
+    for (label, a), (other, b) in combinations(boxes, 2):
         apart = a.x1 <= b.x0 + 1 or b.x1 <= a.x0 + 1 or a.y1 <= b.y0 + 1 or b.y1 <= a.y0 + 1
-        assert apart or one == other, f"{one!r} overlaps {other!r}"
+        assert apart or label == other, f"{label!r} overlaps {other!r}"
     assert labels <= legends or len(labels) == 1
 
 
@@ -182,7 +182,7 @@ def _texts(drawing: Any) -> list[Any]:
     """All texts that are visible and level: of inclined ones the boxes overlap although the letters do not."""
     from matplotlib.text import Text
 
-    found = [one for one in drawing.findobj(Text) if one.get_visible() and one.get_text().strip()]
+    texts = [text for text in drawing.findobj(Text) if text.get_visible() and text.get_text().strip()]
     ticks = [tick for axes in drawing.axes for tick in (*axes.xaxis.get_major_ticks(), *axes.yaxis.get_major_ticks())]
     hidden = {id(tick.label1) for tick in ticks if not tick.label1.get_visible()} | {id(tick.label2) for tick in ticks}
     inside = []
@@ -194,19 +194,19 @@ def _texts(drawing: Any) -> list[Any]:
                     inside.append(id(tick.label1))
     labels = {id(tick.label1) for tick in ticks}
     return [
-        one
-        for one in found
-        if not one.get_rotation() % 90 and id(one) not in hidden and (id(one) not in labels or id(one) in inside)
+        text
+        for text in texts
+        if not text.get_rotation() % 90 and id(text) not in hidden and (id(text) not in labels or id(text) in inside)
     ]
 
 
 def test_files_are_equal_and_of_three_formats(tmp_path: Path) -> None:
-    found = _make(tmp_path, TWO_LINES)
+    drawing = _make(tmp_path, TWO_LINES)
     heads = {".svg": b"<?xml", ".png": b"\x89PNG", ".pdf": b"%PDF"}
     for suffix, head in heads.items():
         files = [tmp_path / f"{name}{suffix}" for name in ("one", "two")]
         for file in files:
-            found.write(file)
+            drawing.write(file)
         assert files[0].read_bytes() == files[1].read_bytes(), suffix
         assert files[0].read_bytes().startswith(head)
 
@@ -282,6 +282,6 @@ def test_no_results(tmp_path: Path) -> None:
 
 
 def test_the_help_names_all_panels() -> None:
-    (option,) = (one for one in figure.params if one.name == "panels")
+    (option,) = (param for param in figure.params if param.name == "panels")
     assert isinstance(option, click.Option)
     assert f": {', '.join(PANELS)}." in str(option.help)

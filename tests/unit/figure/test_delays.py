@@ -11,7 +11,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from tests.unit.made_manifest import workload
+from tests.unit.manifests import workload
 
 from mptcplab.figure.canvas import open_pyplot
 from mptcplab.figure.delays import delays_of
@@ -28,12 +28,12 @@ GOOD = TimedMessages(tuple(0.02 * number for number in range(3000)), (30.0,) * 3
 CALLS = {"faded": FADED, "good": GOOD}
 
 
-def _column(title: str, found: TimedMessages) -> RunColumn:
+def _column(title: str, messages: TimedMessages) -> RunColumn:
     rtt = (TimelineCurve("p", (0.0, 60.0), (1.0, 2.0)),)
     edges = (0.0, 30.0, 60.0)
     return RunColumn(
         title,
-        WorkloadTimeline("call", edges, {"p": (0.1, 0.1)}, rtt, (), (), 0, 3, delays=delays_of(*astuple(found)[:4])),
+        WorkloadTimeline("call", edges, {"p": (0.1, 0.1)}, rtt, (), (), 0, 3, delays=delays_of(*astuple(messages)[:4])),
     )
 
 
@@ -46,7 +46,7 @@ def _draw(figure: OverTime) -> dict[str, Any]:
         ticks = [text for text in axes.get_yticklabels() if text.get_text()]
         low, high = axes.get_ylim()
         heights = [text.get_window_extent() for text in ticks if low <= text.get_position()[1] <= high]
-        found = {
+        drawings = {
             "lines": {line.get_label(): line for line in axes.lines},
             "scale": axes.get_yscale(),
             "label": axes.get_ylabel(),
@@ -55,11 +55,13 @@ def _draw(figure: OverTime) -> dict[str, Any]:
             "legend": [text.get_text() for text in drawing.axes[2 * len(figure.columns) - 1].get_legend().get_texts()],
         }
         plt.close(drawing)
-    return found
+    return drawings
 
 
 def test_a_page_has_the_delays_and_the_ends_of_their_axis() -> None:
-    panels = {name: OverTime("t", (_column("", found),)).to_json()["panels"]["delay"] for name, found in CALLS.items()}
+    panels = {
+        name: OverTime("t", (_column("", messages),)).to_json()["panels"]["delay"] for name, messages in CALLS.items()
+    }
     faded, good = panels["faded"], panels["good"]
     assert [curve["role"] for curve in faded["curves"]] == ["high", "median", "limit", "late"]
     assert [curve["role"] for curve in good["curves"]] == ["high", "median", "limit"]
@@ -93,17 +95,17 @@ def test_the_panel_is_legible_and_says_what_it_shows() -> None:
     assert figure.key == [
         "delay: of the messages that were due in each 0.5 s; marks: some were beyond the limit, or lost"
     ]
-    found = _draw(figure)
-    assert (found["scale"], found["label"]) == ("log", "delay, ms (log.)")
-    assert found["legend"] == ["95th percentile", "late or lost", "limit", "median"]
-    low, high = found["range"]
+    drawing = _draw(figure)
+    assert (drawing["scale"], drawing["label"]) == ("log", "delay, ms (log.)")
+    assert drawing["legend"] == ["95th percentile", "late or lost", "limit", "median"]
+    low, high = drawing["range"]
     assert low < 30
     # The marks lie above the highest delay, 4028 ms, where they hide no line.
     assert math.log(4028 / low) / math.log(high / low) < 0.94
-    assert len(found["ticks"]) >= 2
-    for one, other in pairwise(sorted(found["ticks"], key=lambda box: box.y0)):
-        assert one.y1 <= other.y0 + 1, "numbers of the axis overlap"
-    assert {found["lines"][name].get_color() for name in ("median", "95th percentile")} == {"black"}, (
+    assert len(drawing["ticks"]) >= 2
+    for tick, other in pairwise(sorted(drawing["ticks"], key=lambda box: box.y0)):
+        assert tick.y1 <= other.y0 + 1, "numbers of the axis overlap"
+    assert {drawing["lines"][name].get_color() for name in ("median", "95th percentile")} == {"black"}, (
         "paths have colours"
     )
 
@@ -111,10 +113,10 @@ def test_the_panel_is_legible_and_says_what_it_shows() -> None:
 def test_delays_that_differ_little_begin_at_zero() -> None:
     figure = OverTime("t", (_column("good", GOOD),))
     assert figure.key == ["delay: of the messages that were due in each 0.5 s"]
-    found = _draw(figure)
-    assert (found["scale"], found["label"]) == ("linear", "delay, ms")
-    assert found["range"] == (0, pytest.approx(1.15 * 130))
-    assert "late or lost" not in found["legend"]
+    drawing = _draw(figure)
+    assert (drawing["scale"], drawing["label"]) == ("linear", "delay, ms")
+    assert drawing["range"] == (0, pytest.approx(1.15 * 130))
+    assert "late or lost" not in drawing["legend"]
 
 
 def test_a_call_over_udp_has_the_time_of_its_messages() -> None:
@@ -148,15 +150,15 @@ def test_messages_have_the_instants_at_which_they_were_due(described: dict[str, 
     recording: Any = SimpleNamespace(
         output=lambda program: json.dumps(outputs[program], separators=(",", ":")), manifest={"zero_ns": 10**10}
     )
-    found = workload(described).timed_messages(recording, "hear")
+    messages = workload(described).timed_messages(recording, "hear")
     if latest is None:
-        assert found is None
+        assert messages is None
         return
-    assert found is not None
-    assert found.due_s == pytest.approx((0.5, 0.54, 0.52))
-    assert found.lost_s == pytest.approx((0.56,))
-    assert (found.delay_ms, found.latest_ms) == ((31, 32, 60), latest)
-    assert (found.interval_s, found.size) == (0.02, {"voip": 172, "stream": 1200}[described["kind"]])
+    assert messages is not None
+    assert messages.due_s == pytest.approx((0.5, 0.54, 0.52))
+    assert messages.lost_s == pytest.approx((0.56,))
+    assert (messages.delay_ms, messages.latest_ms) == ((31, 32, 60), latest)
+    assert (messages.interval_s, messages.size) == (0.02, {"voip": 172, "stream": 1200}[described["kind"]])
 
 
 @pytest.mark.parametrize(
@@ -167,7 +169,7 @@ def test_a_sample_of_seconds_leaves_the_usual_round_trips_legible(highest: float
     times = tuple(float(number) for number in range(61))
     rtt = (TimelineCurve("p", times, (*(100.0 + number for number in range(30)), highest, *[100.0] * 30)),)
     timeline = WorkloadTimeline("bulk", (0.0, 30.0, 60.0), {"p": (0.1, 0.1)}, rtt, (), (), 0, 3)
-    found = _draw(OverTime("t", (RunColumn("", timeline),)))
-    assert (found["scale"], found["label"]) == (scale, label)
-    assert (found["range"][0] == 0) == (scale == "linear"), found["range"]
-    assert found["range"][1] > highest, found["range"]
+    drawing = _draw(OverTime("t", (RunColumn("", timeline),)))
+    assert (drawing["scale"], drawing["label"]) == (scale, label)
+    assert (drawing["range"][0] == 0) == (scale == "linear"), drawing["range"]
+    assert drawing["range"][1] > highest, drawing["range"]

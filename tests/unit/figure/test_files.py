@@ -59,5 +59,5 @@ def test_versions_of_three_parts_are_no_numbers() -> None:
 
 def test_a_figure_with_one_position() -> None:
     """The short form of a table may have one row."""
-    one = replace(FIGURE, positions=("1 ms",), series=(FigureSeries("s", (Interval(1.0, 0.1, 3),), (1.1,)),))
-    assert published_drawing(one).data["axis"]["numbers"] == (1.0,)
+    figure = replace(FIGURE, positions=("1 ms",), series=(FigureSeries("s", (Interval(1.0, 0.1, 3),), (1.1,)),))
+    assert published_drawing(figure).data["axis"]["numbers"] == (1.0,)

@@ -9,8 +9,8 @@ from typing import Any
 
 import polars as pl
 import pytest
-from tests.unit.commanded import output_of
-from tests.unit.made_results import TWO_LINES, make_results
+from tests.unit.command_output import output_of
+from tests.unit.results_folders import TWO_LINES, make_results
 
 from mptcplab.errors import InputError
 from mptcplab.figure import FigureChoice, FigureSpec, build_figure, build_table_figure, read_table
@@ -55,9 +55,9 @@ def _svg(tmp_path: Path, made: FigureSpec) -> str:
 
 
 def test_lines_with_the_same_settings_are_runs_of_a_point(tmp_path: Path) -> None:
-    found = _table(tmp_path, RUNS, metric="share", expected=("fluid model", "other model"))
-    assert found.columns.keys == ("flows", "control"), "neither the seed nor what is expected is a setting"
-    by_settings = {tuple(point.settings.values()): point for point in found.points}
+    table = _table(tmp_path, RUNS, metric="share", expected=("fluid model", "other model"))
+    assert table.columns.keys == ("flows", "control"), "neither the seed nor what is expected is a setting"
+    by_settings = {tuple(point.settings.values()): point for point in table.points}
     of_two = by_settings["1", "reno"]
     # Student's t for two values: 12.706 times 0.1, the standard error.
     assert of_two.interval is not None
@@ -81,9 +81,9 @@ def test_a_setting_may_be_called_as_a_column_of_results_is(
     tmp_path: Path, text: str, metric: str, keys: tuple[str, ...]
 ) -> None:
     """Only in tables of results, which have the metrics in every row, are these no settings."""
-    found = _table(tmp_path, text, metric=metric)
-    assert found.columns.keys == keys
-    assert all(point.interval is not None and point.interval.n == 1 for point in found.points), "no runs are mixed"
+    table = _table(tmp_path, text, metric=metric)
+    assert table.columns.keys == keys
+    assert all(point.interval is not None and point.interval.n == 1 for point in table.points), "no runs are mixed"
 
 
 def test_settings_of_a_data_frame_keep_their_digits() -> None:
@@ -159,14 +159,14 @@ def test_versions_of_kernels_are_no_numbers(tmp_path: Path) -> None:
 
 
 def test_lines_above_the_head_are_comments_and_others_are_not(tmp_path: Path) -> None:
-    found = _table(tmp_path, "# comment\nsubflow,v\n#1,2\n#2,3\n\nall,5\n", metric="v")
-    assert [point.settings["subflow"] for point in found.points] == ["#1", "#2", "all"]
+    table = _table(tmp_path, "# comment\nsubflow,v\n#1,2\n#2,3\n\nall,5\n", metric="v")
+    assert [point.settings["subflow"] for point in table.points] == ["#1", "#2", "all"]
 
 
 def test_lines_with_means_have_their_own_intervals(tmp_path: Path) -> None:
-    found = _table(tmp_path, MEANS)
-    assert [point.interval for point in found.points] == [Interval(0.81, 0.02, 5), Interval(0.4, 0.1, 5)]
-    assert found.columns.keys == ("loss of link1.forward",), "a column that does not vary distinguishes nothing"
+    table = _table(tmp_path, MEANS)
+    assert [point.interval for point in table.points] == [Interval(0.81, 0.02, 5), Interval(0.4, 0.1, 5)]
+    assert table.columns.keys == ("loss of link1.forward",), "a column that does not vary distinguishes nothing"
     ends = "delay,rate,rate_low,rate_high\n1 ms,10,8,12\n2 ms,9,,\n"
     assert [point.interval for point in _table(tmp_path, ends, metric="rate").points] == [
         Interval(10.0, 2.0, 0),
@@ -187,7 +187,7 @@ def test_tables_of_results_give_the_figure_of_the_results(tmp_path: Path, of: st
     assert set(table.columns.keys) >= {"transport.protocol", "links.link2.delay"}
     assert not any("mptcp" in key or "rtt" in key or "seed" in key for key in table.columns.keys), table.columns.keys
     for row in results.rows:
-        (point,) = (one for one in table.points if row.settings.items() <= dict(one.settings).items())
+        (point,) = (point for point in table.points if row.settings.items() <= dict(point.settings).items())
         assert point.interval is not None
         assert point.interval.mean == pytest.approx(row.goodput_mbps.mean)
         assert point.interval.half_width == pytest.approx(row.goodput_mbps.half_width)

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.made_results import make_results
 from tests.unit.report.test_report import IN_EVERY_ROW, result_row
+from tests.unit.results_folders import make_results
 
 from mptcplab.errors import InputError
 from mptcplab.figure.bars import draw_bars
@@ -43,8 +43,8 @@ def test_bars_have_their_values_in_words() -> None:
     with open_pyplot() as plt:
         drawing, axes = plt.subplots()
         draw_bars(BARS, drawing, axes)
-        words = [(one.get_text(), one.xy) for one in axes.texts]
-        rotations = {one.get_rotation() for one in axes.texts}
+        words = [(text.get_text(), text.xy) for text in axes.texts]
+        rotations = {text.get_rotation() for text in axes.texts}
         whiskers = [line.get_segments() for line in axes.collections if hasattr(line, "get_segments")]
         bottom, top = axes.get_ylim()
         plt.close(drawing)
@@ -60,10 +60,12 @@ def test_bars_have_their_values_in_words() -> None:
 @pytest.mark.parametrize("draw", [draw_bars, draw_lines])
 def test_a_metric_that_may_be_negative_is_not_cut_off(draw: Any) -> None:
     """An aggregation benefit below zero means that MPTCP was slower than TCP."""
-    one = replace(BARS, signed=True, series=(FigureSeries("s", (Interval(-0.2, 0.1, 3), Interval(0.1, 0.3, 3), None)),))
+    bars = replace(
+        BARS, signed=True, series=(FigureSeries("s", (Interval(-0.2, 0.1, 3), Interval(0.1, 0.3, 3), None)),)
+    )
     with open_pyplot() as plt:
         drawing, axes = plt.subplots()
-        draw(one, drawing, axes)
+        draw(bars, drawing, axes)
         bottom = axes.get_ylim()[0]
         plt.close(drawing)
     assert bottom < -0.3
@@ -72,7 +74,7 @@ def test_a_metric_that_may_be_negative_is_not_cut_off(draw: Any) -> None:
 @pytest.mark.parametrize("draw", [draw_bars, draw_lines])
 def test_no_interval_leaves_the_range_of_its_metric(draw: Any) -> None:
     """A mean opinion score of 4.2 had a whisker up to 5.6, and a share of 99 % one above 100 %."""
-    one = replace(
+    bars = replace(
         BARS,
         lowest=1.0,
         highest=4.41,
@@ -80,7 +82,7 @@ def test_no_interval_leaves_the_range_of_its_metric(draw: Any) -> None:
     )
     with open_pyplot() as plt:
         drawing, axes = plt.subplots()
-        draw(one, drawing, axes)
+        draw(bars, drawing, axes)
         whiskers = [line.get_segments() for line in axes.collections if hasattr(line, "get_segments")]
         plt.close(drawing)
     ends = [round(float(y), 9) for some in whiskers for segment in some for _, y in segment]
@@ -88,10 +90,10 @@ def test_no_interval_leaves_the_range_of_its_metric(draw: Any) -> None:
 
 
 def test_many_values_stand_upright() -> None:
-    one = replace(BARS, series=tuple(FigureSeries(str(n), (Interval(1.0, 0.1, 3),) * 3) for n in range(6)))
+    bars = replace(BARS, series=tuple(FigureSeries(str(n), (Interval(1.0, 0.1, 3),) * 3) for n in range(6)))
     with open_pyplot() as plt:
         drawing, axes = plt.subplots()
-        draw_bars(one, drawing, axes)
+        draw_bars(bars, drawing, axes)
         rotations = {text.get_rotation() for text in axes.texts}
         plt.close(drawing)
     assert rotations == {90}
@@ -146,10 +148,10 @@ def test_a_figure_says_which_part_it_shows(tmp_path: Path) -> None:
     everything = build_figure(results, FigureChoice(by=("path_manager",), x="access2", points=(("access2", "backup"),)))
     assert "workload " not in everything.note, "both are drawn"
     assert "n/a" not in everything.note, "the points that are not available are not asked for"
-    one = build_figure(
+    figure = build_figure(
         results, FigureChoice(kind="time", points=(("access2", "backup"),), labels=(("access2", "second line"),))
     )
-    assert "only second line backup" in one.note
+    assert "only second line backup" in figure.note
     with pytest.raises(InputError, match="'access9' is not a swept key or value, nor a workload") as refused:
         build_figure(results, FigureChoice(labels=(("access9", "x"),)))
     assert refused.value.hint is not None
@@ -200,12 +202,12 @@ def test_some_of_the_workloads(tmp_path: Path) -> None:
     results = open_results(tmp_path / "made")
     made = build_figure(results, FigureChoice(kind="bars", metric="goodput", workloads=("down", "up")))
     assert made.note.startswith("workloads down, up")
-    one = build_figure(results, FigureChoice(kind="bars", metric="up:goodput"))
-    assert one.note.startswith("workload up")
+    figure = build_figure(results, FigureChoice(kind="bars", metric="up:goodput"))
+    assert figure.note.startswith("workload up")
     with open_pyplot() as plt:
         drawings = [plt.figure(), plt.figure()]
         made.draw(drawings[0])
-        one.draw(drawings[1])
+        figure.draw(drawings[1])
         bars = [len(drawing.axes[0].patches) for drawing in drawings]
         plt.close("all")
     assert bars == [4, 2]
@@ -281,7 +283,7 @@ def test_a_curve_below_another_is_seen() -> None:
     values = tuple(float(number) for number in range(20, 40))
     shown = (
         DistributionCurve("5G", values),
-        DistributionCurve("DSL", tuple(4 * one for one in values)),
+        DistributionCurve("DSL", tuple(4 * value for value in values)),
         DistributionCurve("minrtt", values),
     )
     with open_pyplot() as plt:
@@ -302,8 +304,8 @@ def test_the_note_says_why_a_curve_is_wider(tmp_path: Path) -> None:
     both = FigureChoice(kind="cdf", metric="bulk:goodput", points=(("access2", "backup"),))
     words = "a wider curve is behind a narrower curve that nearly coincides with it"
     assert words in build_figure(results, both).note.split("\n"), "both path managers have the same goodput"
-    one = replace(both, points=(*both.points, ("path_manager", "kernel")))
-    assert "wider" not in build_figure(results, one).note
+    curve = replace(both, points=(*both.points, ("path_manager", "kernel")))
+    assert "wider" not in build_figure(results, curve).note
 
 
 def test_a_logarithmic_axis_says_so_and_has_numbers() -> None:

@@ -6,8 +6,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.unit.commanded import output_of
-from tests.unit.made_results import make_results
+from tests.unit.command_output import output_of
+from tests.unit.results_folders import make_results
 
 from mptcplab.figure.words import marks
 from mptcplab.plan.compile import compile_plan
@@ -40,7 +40,7 @@ def test_marks_name_the_end_of_the_link(tmp_path: Path) -> None:
     (folder,) = (tmp_path / "made" / "runs").iterdir()
     events = compile_plan(experiment.points[0].scenario, seed=1).events
     keys = ("kind", "link", "direction", "value")
-    rows = [{"instant_ns": one.at_ns, **{key: getattr(one, key) for key in keys}} for one in events]
+    rows = [{"instant_ns": event.at_ns, **{key: getattr(event, key) for key in keys}} for event in events]
     samples.write(rows, folder / "events.parquet")
     assert [(mark["t"], mark["text"]) for mark in marks(Recording(folder))] == [
         (1.0, "link1: interface down at server"),

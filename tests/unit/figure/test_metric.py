@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from tests.unit.compared import row_of
+from tests.unit.comparisons import row_of
 
 from mptcplab.errors import InputError
 from mptcplab.figure.from_results import metric_of_rows

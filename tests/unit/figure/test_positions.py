@@ -63,9 +63,9 @@ def _edges(text: Any) -> np.ndarray[Any, np.dtype[np.float64]]:
     return turned
 
 
-def _apart(one: Any, other: Any) -> bool:
+def _are_apart(box: Any, other: Any) -> bool:
     """Return whether a line along an edge of one of two rectangles separates them."""
-    first, second = _edges(one), _edges(other)
+    first, second = _edges(box), _edges(other)
     for corners in (first, second):
         for edge in (corners[1] - corners[0], corners[2] - corners[1]):
             left, right = first @ edge, second @ edge
@@ -93,7 +93,7 @@ def test_long_names_of_points_do_not_overlap(draw: Any, curves: int, count: int)
         drawing.draw_without_rendering()
         labels = axes.get_xticklabels()
         words = [" ".join(label.get_text().split()) for label in labels]
-        pairs = [(a.get_text(), b.get_text()) for a, b in pairwise(labels) if not _apart(a, b)]
+        pairs = [(a.get_text(), b.get_text()) for a, b in pairwise(labels) if not _are_apart(a, b)]
         plot, page = axes.get_window_extent(), drawing.bbox
         lowest = min(label.get_window_extent().y0 for label in labels)
         leftmost = min(label.get_window_extent().x0 for label in labels)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.unit.made_results import TWO_LINES, make_results
+from tests.unit.results_folders import TWO_LINES, make_results
 
 from mptcplab.errors import InputError
 from mptcplab.figure import FigureSpec, build_figure
@@ -57,9 +57,9 @@ def test_paths_can_be_chosen_and_named(results: Results) -> None:
     named, axes = _bars(build_figure(results, replace(SHARE, labels=((first[0], "Wi-Fi"), ("path", "line")))))
     assert named == {"Wi-Fi": first[1], second[0]: second[1]}
     assert axes.get_legend().get_title().get_text() == "line"
-    one = build_figure(results, replace(SHARE, points=(*SHARE.points, ("path", second[0]))))
-    assert one.note.startswith(f"only link2.delay 10 ms, path {second[0]}\n")
-    assert _bars(one)[0] == {"share": second[1]}
+    figure = build_figure(results, replace(SHARE, points=(*SHARE.points, ("path", second[0]))))
+    assert figure.note.startswith(f"only link2.delay 10 ms, path {second[0]}\n")
+    assert _bars(figure)[0] == {"share": second[1]}
     along, axes = _bars(build_figure(results, replace(SHARE, x="path")))
     assert along == {"tcp": [first[1][0], second[1][0]], "mptcp": [first[1][1], second[1][1]]}
     assert axes.get_xlabel() == "path"

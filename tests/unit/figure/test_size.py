@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.commanded import output_of
-from tests.unit.made_results import make_results
+from tests.unit.command_output import output_of
+from tests.unit.results_folders import make_results
 
 from mptcplab.errors import InputError
 from mptcplab.figure import FigureSpec, build_figure
@@ -78,19 +78,19 @@ def _texts(made: FigureSpec) -> tuple[tuple[float, float], list[tuple[str, Any, 
     with made.sheet.open_drawing(made.draw) as drawing:
         drawing.draw_without_rendering()
         scale = drawing.dpi_scale_trans.inverted()
-        beyond = {label for axes in drawing.axes for axis in (axes.xaxis, axes.yaxis) for label in _beyond(axis)}
-        shown = [one for one in drawing.findobj(Text) if one.get_visible() and one.get_text().strip()]
+        beyond = {label for axes in drawing.axes for axis in (axes.xaxis, axes.yaxis) for label in _hidden_labels(axis)}
+        shown = [text for text in drawing.findobj(Text) if text.get_visible() and text.get_text().strip()]
         boxes = [
-            (one.get_text().strip(), one.get_fontsize(), _inked(one, one.get_window_extent().transformed(scale)))
-            for one in shown
-            if one.get_rotation() in (0, 90) and one not in beyond
+            (text.get_text().strip(), text.get_fontsize(), _ink_box(text, text.get_window_extent().transformed(scale)))
+            for text in shown
+            if text.get_rotation() in (0, 90) and text not in beyond
         ]
         plots = [axes.get_window_extent().transformed(scale) for axes in drawing.axes]
         width, height = drawing.get_size_inches()
         return (width, height), boxes, plots
 
 
-def _inked(text: Any, box: Any) -> Any:
+def _ink_box(text: Any, box: Any) -> Any:
     """Return the box of a text without blank lines at its beginning, which leave a legend its room."""
     words = text.get_text()
     blank = len(words) - len(words.lstrip("\n"))
@@ -99,7 +99,7 @@ def _inked(text: Any, box: Any) -> Any:
     return Bbox([[box.x0, box.y0], [box.x1, box.y1 - blank * box.height / (words.count("\n") + 1)]])
 
 
-def _beyond(axis: Any) -> list[Any]:
+def _hidden_labels(axis: Any) -> list[Any]:
     """Return the labels of ticks that are not drawn, since they are beyond the ends of an axis."""
     low, high = sorted(axis.get_view_interval())
     ticks = [*axis.get_major_ticks(), *axis.get_minor_ticks()]
@@ -117,11 +117,11 @@ def test_all_words_of_a_narrow_figure_have_room(results: Results, name: str) -> 
         assert box.x1 < width + 0.03, f"{words} is cut off"
         assert box.y0 > -0.03, f"{words} is cut off"
         assert box.y1 < height + 0.03, f"{words} is cut off"
-    for (one, _, first), (other, _, second) in combinations(texts, 2):
+    for (text, _, first), (other, _, second) in combinations(texts, 2):
         # Boxes have room for letters that go below the line.
         deep = min(first.y1, second.y1) - max(first.y0, second.y0) > 0.03
         wide = min(first.x1, second.x1) - max(first.x0, second.x0) > 0.03
-        assert not (deep and wide), f"'{one}' and '{other}' collide"
+        assert not (deep and wide), f"'{text}' and '{other}' collide"
     rows = len({round(box.y0, 2) for box in plots})
     assert min(box.height for box in plots) > 0.4, "nothing can be seen in a lower plot"
     if rows == 1:

@@ -29,8 +29,8 @@ def test_drawn_subflows_leave_no_hole_in_a_path() -> None:
     assert len(chosen) == len(set(chosen)) == MAX_LINES
     shown = {
         (name.partition(" #")[0], row["time_ns"] // SECOND)
-        for name, own in zip(chosen, rows, strict=True)
-        for row in own
+        for name, row_of in zip(chosen, rows, strict=True)
+        for row in row_of
     }
     assert {("fibre", t) for t in (*range(16), *range(45, 81))} <= shown
     assert {("5G", t) for t in range(15, 46)} <= shown

@@ -84,14 +84,14 @@ def test_a_figure_has_the_time_in_which_its_workload_ran() -> None:
 
 def test_the_rtt_of_a_dead_subflow_is_a_gap() -> None:
     """The kernel's value stays as it was when nothing is acknowledged: that is no measurement."""
-    line = _rtt("p", _stalled(300), 1500)
+    line = _rtt("p", _stalled_samples(300), 1500)
     assert line.values.count(None) == 1
     at = line.values.index(None)
     assert (line.times[at - 1], line.times[at + 1]) == (0.99, 4.0)
-    assert None not in _rtt("p", _stalled(50), 1500).values, "half a second without an acknowledgement is none"
+    assert None not in _rtt("p", _stalled_samples(50), 1500).values, "half a second without an acknowledgement is none"
 
 
-def _stalled(samples: int) -> list[dict[str, Any]]:
+def _stalled_samples(samples: int) -> list[dict[str, Any]]:
     """The samples of a subflow, 10 ms apart, on which nothing is acknowledged for so many of them."""
     acked = [*range(1, 101), *[100] * samples, *range(101, 201)]
     return [{"time_ns": 10**7 * at, "rtt_us": 20_000, "bytes_acked": bytes_} for at, bytes_ in enumerate(acked)]
@@ -141,7 +141,9 @@ def test_a_queue_has_the_colour_of_its_path() -> None:
         drawing = plt.figure(figsize=figure.size, layout="constrained")
         draw_over_time(figure, drawing)
         rate, rtt, queue = drawing.axes
-        filled = {one.get_label(): to_hex(one.get_facecolor()[0]).upper() for one in rate.collections}
+        filled = {
+            collection.get_label(): to_hex(collection.get_facecolor()[0]).upper() for collection in rate.collections
+        }
         lines = {line.get_label(): (line.get_color(), line.get_linestyle()) for line in (*rtt.lines, *queue.lines)}
         plt.close(drawing)
     first, second = filled["shared>link1"], filled["shared>link2"]

@@ -11,7 +11,7 @@ from mptcplab.fit.lines import Line, estimate_from_samples, estimate_line
 from mptcplab.fit.packets import PathReader
 
 
-def fitted(line: ModelLine, load: float, *, at_sender: bool = True, seconds: float = 4) -> Line:
+def fit_line(line: ModelLine, load: float, *, at_sender: bool = True, seconds: float = 4) -> Line:
     """Return what is estimated of a model's line, from its packets alone."""
     packets = capture(line, load, seconds, at_sender=at_sender)
     traces = PathReader().read(packets)
@@ -33,7 +33,7 @@ def fitted(line: ModelLine, load: float, *, at_sender: bool = True, seconds: flo
 )
 def test_an_overloaded_line_is_found_again(line: ModelLine, at_sender: bool) -> None:
     """The issue asks for 10 %. A time stamp has 1 ms, and a queue holds whole frames: hence a frame and 2 ms more."""
-    estimated = fitted(line, 1.6, at_sender=at_sender)
+    estimated = fit_line(line, 1.6, at_sender=at_sender)
     assert estimated.rate.kind == estimated.rtt.kind == estimated.queue.kind == "measured"
     assert estimated.rate.value == pytest.approx(line.rate, rel=0.02)
     assert estimated.rtt.value == pytest.approx(line.rtt, rel=0.05)
@@ -42,19 +42,19 @@ def test_an_overloaded_line_is_found_again(line: ModelLine, at_sender: bool) -> 
 
 
 def test_random_loss_is_told_from_a_full_queue() -> None:
-    line = fitted(ModelLine(20e6, 0.03, 0.1, loss=0.005), 1.3, seconds=12)
+    line = fit_line(ModelLine(20e6, 0.03, 0.1, loss=0.005), 1.3, seconds=12)
     assert line.loss.kind == "measured"
     assert line.loss.low is not None
     assert line.loss.high is not None
     assert line.loss.low <= 0.005 <= line.loss.high
     assert line.loss.high < 0.02, "losses at the full queue, a quarter of all packets, do not count"
-    without = fitted(ModelLine(20e6, 0.03, 0.1), 1.3, seconds=12)
+    without = fit_line(ModelLine(20e6, 0.03, 0.1), 1.3, seconds=12)
     assert without.loss.value == 0
 
 
 def test_a_queue_that_never_filled_is_a_bound() -> None:
     """The load is below the rate for the queue of a second: no loss, and the wait is what it was."""
-    line = fitted(ModelLine(20e6, 0.03, 1.0), 1.3)
+    line = fit_line(ModelLine(20e6, 0.03, 1.0), 1.3)
     assert line.rate.kind == "measured"
     assert line.queue.kind == "bound"
     assert not line.queue.is_upper
@@ -63,13 +63,13 @@ def test_a_queue_that_never_filled_is_a_bound() -> None:
 
 
 def test_random_loss_alone_does_not_prove_a_full_queue() -> None:
-    line = fitted(ModelLine(20e6, 0.03, 1.0, loss=0.02), 1.3)
+    line = fit_line(ModelLine(20e6, 0.03, 1.0, loss=0.02), 1.3)
     assert line.queue.kind == "bound"
     assert line.loss.value == pytest.approx(0.02, abs=0.01)
 
 
 def test_the_rate_of_a_line_without_backlog_is_a_bound() -> None:
-    line = fitted(ModelLine(50e6, 0.03, 0.1), 0.5)
+    line = fit_line(ModelLine(50e6, 0.03, 0.1), 0.5)
     assert line.rate.kind == "bound"
     assert line.rate.value == pytest.approx(25e6, rel=0.05), "half of it was sent"
     assert line.rate.origin(str).startswith("not identifiable: lower bound")

@@ -31,7 +31,7 @@ def command(*words: str | Path) -> Result:
     return CliRunner().invoke(commands, ["fit", *map(str, words)])
 
 
-def typed(*texts: str) -> Observation:
+def parse_typed(*texts: str) -> Observation:
     """Return what somebody typed about lines, for a download."""
     lines = tuple(line_of(parse_line(text), "down") for text in texts)
     return Observation(name="home", lines=lines)
@@ -72,9 +72,9 @@ def test_an_upload_uses_the_other_rate(tmp_path: Path) -> None:
 
 
 def test_typed_values_complete_lines_that_were_found() -> None:
-    found = [line_of(parse_line("line1: 8 Mbit/s down, ping 20 ms"), "down")]
-    lines, others = complete_lines(found, [parse_line("line1: queue 300 ms"), parse_line(LTE)])
-    assert (lines[0].queue.kind, lines[0].queue.value, lines[0].rate) == ("stated", 0.3, found[0].rate)
+    first_lines = [line_of(parse_line("line1: 8 Mbit/s down, ping 20 ms"), "down")]
+    lines, others = complete_lines(first_lines, [parse_line("line1: queue 300 ms"), parse_line(LTE)])
+    assert (lines[0].queue.kind, lines[0].queue.value, lines[0].rate) == ("stated", 0.3, first_lines[0].rate)
     assert [line.name for line in others] == ["lte"]
 
 
@@ -162,7 +162,7 @@ def test_settings_of_hosts_go_into_the_twin() -> None:
         "tcp_rmem": ("4096 131072 6291456", "net.ipv4.tcp_rmem of a"),
         "tcp_wmem": ("9 8 7", "net.ipv4.tcp_wmem of a"),
     }
-    base = typed(LTE, DSL)
+    base = parse_typed(LTE, DSL)
     observation = Observation(name="home", lines=base.lines, settings=settings, backups=frozenset({"dsl"}))
     text = write_scenario(build_twin(observation, controls=NAMES["controls"], schedulers=NAMES["schedulers"]))
     transport = tomllib.loads(text)["transport"]
@@ -176,7 +176,7 @@ def test_settings_of_hosts_go_into_the_twin() -> None:
 
 
 def test_every_change_is_a_scenario_that_loads(tmp_path: Path) -> None:
-    observation = typed(LTE, DSL)
+    observation = parse_typed(LTE, DSL)
     tables = uncomment(build_twin(observation))
     changes = list_changes(observation, tables, NAMES) + sample_changes(observation, tables, NAMES, 12)
     words = [change.words for change in changes]
@@ -195,7 +195,7 @@ def _file(folder: Path, tables: dict[str, object]) -> Path:
 
 
 def test_a_sample_is_the_same_every_time() -> None:
-    observation = typed(LTE, DSL)
+    observation = parse_typed(LTE, DSL)
     tables = uncomment(build_twin(observation))
     first, second = (sample_changes(observation, tables, NAMES, 8) for _ in range(2))
     assert first == second

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.made_gateways import LOCAL, PROXIES, Make, gateway, line_of, plan_of, program_of, scenario, workload
-from tests.unit.plan.test_uses import _undeclared
+from tests.unit.gateway_network import LOCAL, PROXIES, Make, gateway, line_of, plan_of, program_of, scenario, workload
+from tests.unit.plan.test_uses import _undeclared_steps
 
 from mptcplab.campaign import identity
 from mptcplab.campaign.gateways import describe_gateways
@@ -33,7 +33,9 @@ IPV6 = "family=ipv6"
 
 def _rules(plan: Plan, node: str, *programs: str) -> list[str]:
     """Return the rules that a node gets from ``programs``, one a line."""
-    texts = [" ".join(one.argv[1:]) for one in plan.setup if one.node == node and one.argv[0] in programs]
+    texts = [
+        " ".join(command.argv[1:]) for command in plan.setup if command.node == node and command.argv[0] in programs
+    ]
     return [line for text in texts for line in re.split("; (?!})", text)]
 
 
@@ -43,7 +45,7 @@ def _rules(plan: Plan, node: str, *programs: str) -> list[str]:
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_the_exit_starts_before_the_entry_and_both_before_the_workload(make: Make, program: str) -> None:
     plan = plan_of(make(gateway(program)))
-    sides = [(one.name, one.node, one.role, one.start_ns) for one in plan.programs]
+    sides = [(program.name, program.node, program.role, program.start_ns) for program in plan.programs]
     assert sides[:2] == [("gateway.exit-bond", "vps", "server", 0), ("gateway.entry-bond", "home", "server", 0)]
     assert [name for name, *_ in sides[2:]] == ["fetch.server", "fetch.client"]
     assert set(plan.sampled) == {"laptop", "web", "home", "vps"}, "all ends of connections"
@@ -56,16 +58,16 @@ def test_the_exit_starts_before_the_entry_and_both_before_the_workload(make: Mak
 )
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_plans_declare_their_programs(make: Make, program: str, setting: str) -> None:
-    assert _undeclared(plan_of(make(gateway(program)))) == []
+    assert _undeclared_steps(plan_of(make(gateway(program)))) == []
     plan = plan_of(make(gateway(program), settings=(setting,)))
-    assert _undeclared(plan) == []
+    assert _undeclared_steps(plan) == []
     assert "gateway.entry-bond" in script(plan, title="t")
 
 
 @pytest.mark.parametrize("program", PROXIES)
 def test_local_plans_declare_their_programs(make: Make, program: str) -> None:
     made = make(gateway(program, 'mode = "local"'), settings=LOCAL)
-    assert _undeclared(plan_of(made)) == []
+    assert _undeclared_steps(plan_of(made)) == []
 
 
 # -- rules
@@ -145,7 +147,7 @@ def test_local_has_no_rules_and_an_address_for_each_workload(make: Make, program
     made = make(gateway(program, 'mode = "local"'), *more, settings=LOCAL)
     plan = plan_of(made)
     assert _rules(plan, "home", "nft", "iptables") == []
-    clients = {one.name: line_of(one) for one in plan.programs if one.role == "client"}
+    clients = {program.name: line_of(program) for program in plan.programs if program.role == "client"}
     assert "--proxy socks5://127.0.1.1:1080 " in clients["fetch.client"]
     assert "--proxy socks5://127.0.1.2:1080 " in clients["more.client"]
     assert "--proxy" not in clients["direct.client"]
@@ -219,9 +221,9 @@ TUNNELS = ["shadowsocks-libev", "go-shadowsocks2"]
 def test_the_client_of_a_tunnel_connects_to_the_entry(make: Make, program: str) -> None:
     made = make(gateway(program, 'mode = "tunnel"'), workload("direct", from_="home"), settings=LOCAL)
     plan = plan_of(made)
-    assert _undeclared(plan) == []
+    assert _undeclared_steps(plan) == []
     assert _rules(plan, "home", "nft", "iptables") == []
-    clients = {one.name: line_of(one) for one in plan.programs if one.role == "client"}
+    clients = {program.name: line_of(program) for program in plan.programs if program.role == "client"}
     assert " http://127.0.1.1:1080/" in clients["fetch.client"]
     assert " http://10.0.4.2:5002/" in clients["direct.client"]
     assert not any("--proxy" in line for line in clients.values()), "no client knows of it"
@@ -233,8 +235,8 @@ def test_the_client_of_a_tunnel_connects_to_the_entry(make: Make, program: str) 
 def test_flows_go_through_a_tunnel(make: Make) -> None:
     flow = workload("bulk", 'through = "bond"', kind="flow", from_="home")
     plan = plan_of(make(gateway("shadowsocks-libev", 'mode = "tunnel"'), flow))
-    (client,) = (one for one in plan.programs if one.name == "bulk.client")
-    (server,) = (one for one in plan.programs if one.name == "bulk.server")
+    (client,) = (program for program in plan.programs if program.name == "bulk.client")
+    (server,) = (program for program in plan.programs if program.name == "bulk.server")
     assert "--connect 127.0.1.2 --port 1080" in line_of(client)
     assert "--port 5002" in line_of(server)
 
@@ -288,9 +290,13 @@ def test_endpoints_are_the_addresses_that_lead_to_the_other_side(make: Make) -> 
         described = made.nodes[node].description(network.context_of(node))
         assert described["transport"]["protocol"] == "tcp", "its own programs"
         assert described["speaks_mptcp"] is True
-        assert [one["address"] for one in described["endpoints"]]
+        assert [endpoint["address"] for endpoint in described["endpoints"]]
     plan = plan_of(made)
-    added = [(one.node, one.argv[4]) for one in plan.setup if one.argv[:4] == ("ip", "mptcp", "endpoint", "add")]
+    added = [
+        (command.node, command.argv[4])
+        for command in plan.setup
+        if command.argv[:4] == ("ip", "mptcp", "endpoint", "add")
+    ]
     assert added == [("home", "10.0.2.1"), ("vps", "10.0.3.2")]
 
 
@@ -299,7 +305,7 @@ def test_a_gateway_over_tcp_adds_no_endpoints(make: Make) -> None:
     assert _endpoints(made, "home") == _endpoints(made, "vps") == []
     assert "speaks_mptcp" not in made.nodes["home"].description(Network(made).context_of("home"))
     plan = plan_of(made)
-    assert not any(one.argv[:2] == ("ip", "mptcp") for one in plan.setup)
+    assert not any(command.argv[:2] == ("ip", "mptcp") for command in plan.setup)
 
 
 def test_nodes_without_a_part_in_the_gateway_stay_as_they_are(make: Make) -> None:
@@ -307,7 +313,9 @@ def test_nodes_without_a_part_in_the_gateway_stay_as_they_are(make: Make) -> Non
     for node in ("laptop", "web", "middle"):
         context, before = Network(made).context_of(node), Network(without).context_of(node)
         assert made.nodes[node].description(context) == without.nodes[node].description(before)
-        commands = [[one.argv for one in plan_of(each).setup if one.node == node] for each in (made, without)]
+        commands = [
+            [command.argv for command in plan_of(each).setup if command.node == node] for each in (made, without)
+        ]
         assert commands[0] == commands[1]
 
 
@@ -320,14 +328,17 @@ OUTAGES = 'outages = [{ side = "exit", at = "2 s", downtime = "1 s" }, { side = 
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_outages(make: Make, program: str) -> None:
     plan = plan_of(make(gateway(program, OUTAGES)))
-    seen = [(one.at_ns / 10**9, one.kind, one.link, one.value, [c.node for c in one.commands]) for one in plan.events]
+    seen = [
+        (event.at_ns / 10**9, event.kind, event.link, event.value, [c.node for c in event.commands])
+        for event in plan.events
+    ]
     assert seen == [
         (2, "gateway-down", "bond", "exit", ["vps"]),
         (3, "gateway-up", "bond", "exit", ["vps"]),
         (4, "gateway-down", "bond", "entry", ["home"]),
         (4, "gateway-up", "bond", "entry", ["home"]),
     ]
-    kill, start, *_ = [one.commands[0].argv[2] for one in plan.events]
+    kill, start, *_ = [event.commands[0].argv[2] for event in plan.events]
     place = "/tmp/mptcplab-gateway-bond.exit"
     assert kill == f"echo yes > {place}.down; read pid < {place}.pid; kill -KILL $pid"
     assert start == f"echo up > {place}.up"
@@ -351,7 +362,11 @@ def test_only_a_side_with_outages_is_supervised(make: Make) -> None:
 
 def _words(plan: Plan, node: str, *beginning: str) -> list[str]:
     cut = len(beginning)
-    return [" ".join(one.argv[cut:]) for one in plan.setup if one.node == node and one.argv[:cut] == beginning]
+    return [
+        " ".join(command.argv[cut:])
+        for command in plan.setup
+        if command.node == node and command.argv[:cut] == beginning
+    ]
 
 
 def test_openvpn_routes_what_is_beyond_the_exit_into_the_tunnel(make: Make) -> None:
@@ -387,11 +402,11 @@ def test_openvpn_programs_and_keys(make: Make) -> None:
     at_exit, at_entry = line_of(program_of(plan, "exit")), line_of(program_of(plan, "entry"))
     assert at_exit.startswith("mptcpize run openvpn --server 10.255.0.0 255.255.255.0 ")
     assert at_entry.startswith("mptcpize run openvpn --client --nobind --proto tcp4-client --remote 10.0.2.2 8388 ")
-    for line, own, other in ((at_exit, "exit", "entry"), (at_entry, "entry", "exit")):
+    for line, side, other in ((at_exit, "exit", "entry"), (at_entry, "entry", "exit")):
         place = "/tmp/mptcplab-gateway-bond"
-        assert f"--ca {place}.{other}.crt --cert {place}.{own}.crt --key {place}.{own}.key" in line
+        assert f"--ca {place}.{other}.crt --cert {place}.{side}.crt --key {place}.{side}.key" in line
         assert "--data-ciphers AES-256-GCM" in line
-    (keys,) = [one for one in plan.setup if "openssl" in one.uses]
+    (keys,) = [command for command in plan.setup if "openssl" in command.uses]
     assert keys.node == "vps"
     assert keys.argv[2].count("openssl req -x509") == 2
     over_tcp = plan_of(make(gateway("openvpn", 'protocol = "tcp"', 'cipher = "none"')))

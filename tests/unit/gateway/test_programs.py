@@ -7,7 +7,17 @@ import shlex
 from pathlib import Path
 
 import pytest
-from tests.unit.made_gateways import LOCAL, PROXIES, Make, gateway, line_of, plan_of, program_of, scenario, settings_of
+from tests.unit.gateway_network import (
+    LOCAL,
+    PROXIES,
+    Make,
+    gateway,
+    line_of,
+    plan_of,
+    program_of,
+    scenario,
+    settings_of,
+)
 
 from mptcplab.gateway.base import PASSWORD, GatewayBase
 from mptcplab.gateway.registry import PROGRAMS
@@ -102,7 +112,7 @@ def test_every_cipher_is_in_both_configurations(make: Make, program: str) -> Non
         plan = plan_of(make(gateway(program, f'cipher = "{cipher}"')))
         lines.add(tuple(line_of(program_of(plan, side)) for side in ("exit", "entry")))
     assert len(lines) == len(ciphers) == 4
-    assert len({one for pair in lines for one in pair}) == 8, "the cipher is named on both sides"
+    assert len({line for pair in lines for line in pair}) == 8, "the cipher is named on both sides"
 
 
 @pytest.mark.parametrize("program", PROGRAMS)

@@ -111,18 +111,18 @@ def test_interfaces_come_and_go(answers: Answers) -> None:
         *there, packet(address(21)), packet(address(20), link(16, 0)), packet(link(16, 0x40)), packet(link(17, 0x40))
     )
     interfaces = Interfaces()
-    found = [interfaces.is_usable("link1", "10.0.0.1")]
+    usable = [interfaces.is_usable("link1", "10.0.0.1")]
     for _ in range(4):
         interfaces.read()
-        found.append(interfaces.is_usable("link1", "10.0.0.1"))
-    assert found == [True, False, False, True, False]
+        usable.append(interfaces.is_usable("link1", "10.0.0.1"))
+    assert usable == [True, False, False, True, False]
 
 
 def test_a_family_is_found_with_its_group(answers: Answers) -> None:
     groups = nested_attribute(7, nested_attribute(1, attribute(1, b"cmds\0"), integer_attribute(2, 8, 4)),
                     nested_attribute(2, attribute(1, b"events\0"), integer_attribute(2, 9, 4)))  # fmt: skip
-    found = packet((16, bytes(4) + integer_attribute(1, 28, 2) + groups))
-    kernel = answers(found, packet(ACKNOWLEDGED), packet(REFUSED), packet((28, b"\x0a\0\0\0" + attribute(1, b"x"))))
+    message = packet((16, bytes(4) + integer_attribute(1, 28, 2) + groups))
+    kernel = answers(message, packet(ACKNOWLEDGED), packet(REFUSED), packet((28, b"\x0a\0\0\0" + attribute(1, b"x"))))
     family = Family("mptcp_pm", "events")
     assert (family.command(9), family.command(9)) == (0, errno.ENOENT)
     assert kernel.sent[-20:].hex(" ", 4) == "14000000 1c000500 01000000 00000000 09010000"
@@ -130,7 +130,7 @@ def test_a_family_is_found_with_its_group(answers: Answers) -> None:
     answers(packet(REFUSED))
     with pytest.raises(OSError, match="no netlink family mptcp_pm"):
         Family("mptcp_pm", "events")
-    answers(found)
+    answers(message)
     with pytest.raises(OSError, match="has no group others"):
         Family("mptcp_pm", "others")
 

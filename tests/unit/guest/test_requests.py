@@ -19,7 +19,7 @@ from mptcplab.guest.tc_requests import tc_requests
 ADD, REPLACE, ACK = 0x604, 0x504, 0x4
 
 
-class Place:
+class RequestPlace:
     """A namespace with interfaces ``eth1`` to ``eth9``."""
 
     def index(self, device: str) -> int:
@@ -38,7 +38,7 @@ def _request(line: str) -> tuple[int, int, int, str]:
     """The only request of a command, with its body in groups of four bytes."""
     program, *words = shlex.split(line)
     make = {"ip": ip_requests, "tc": tc_requests}[program]
-    ((protocol, kind, flags, body),) = make(words, Place())  # type: ignore[arg-type]
+    ((protocol, kind, flags, body),) = make(words, RequestPlace())  # type: ignore[arg-type]
     return protocol, kind, flags, body.hex(" ", -4)
 
 
@@ -145,8 +145,8 @@ def test_requests_of_the_path_manager() -> None:
     ],
 )
 def test_requests_of_tc(line: str, flags: int, place: str, options: str) -> None:
-    protocol, kind, found, body = _request(f"tc qdisc {line}")
-    assert (protocol, kind, found) == (ROUTE, 36, flags)
+    protocol, kind, number, body = _request(f"tc qdisc {line}")
+    assert (protocol, kind, number) == (ROUTE, 36, flags)
     assert body.startswith(f"00000000 03000000 {place} 00000000")
     assert body.endswith(f"0200 {options}")
 
@@ -164,7 +164,7 @@ def test_a_rate_of_tbf() -> None:
 
 
 def test_offloads_are_features_of_the_kernel() -> None:
-    first, second = offload_requests(["eth3", "tso", "off", "gro", "on"], Place())  # type: ignore[arg-type]
+    first, second = offload_requests(["eth3", "tso", "off", "gro", "on"], RequestPlace())  # type: ignore[arg-type]
     assert first[:3] == second[:3] == (GENERIC, 21, ACK)
     assert b"tx-tcp-accecn-segmentation\0" in first[3]
     assert b"tx-tcp-accecn-segmentation\0" not in second[3]

@@ -52,9 +52,9 @@ class Nodes:
 @pytest.fixture
 def steps(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The steps of time between commands."""
-    found: list[int] = []
-    monkeypatch.setattr(instants, "sleep_to_next", lambda step_ns: found.append(step_ns))
-    return found
+    calls: list[int] = []
+    monkeypatch.setattr(instants, "sleep_to_next", lambda step_ns: calls.append(step_ns))
+    return calls
 
 
 def _run(nodes: Nodes, *lines: tuple[str | None, str]) -> None:

@@ -56,7 +56,7 @@ def _source() -> str:
     return json_text.__file__.removesuffix("/mptcplab/guest/json_text.py")
 
 
-class Place:
+class TextPlace:
     """A namespace with some files and one answer of netlink."""
 
     def __init__(self, files: dict[str, str] | None = None, answers: tuple[bytes, ...] = ()) -> None:
@@ -65,7 +65,7 @@ class Place:
     def read(self, files: Sequence[str]) -> list[bytes | None]:
         return [self._files[file].encode() if file in self._files else None for file in files]
 
-    def netlink(self, protocol: int) -> Place:
+    def netlink(self, protocol: int) -> TextPlace:
         del protocol
         return self
 
@@ -77,16 +77,16 @@ class Place:
         return f"eth{index}"
 
 
-def _read(place: Place, line: str) -> bytes | None:
+def _read(place: TextPlace, line: str) -> bytes | None:
     return read_counter(place, line.split())  # type: ignore[arg-type]
 
 
 def test_settings_are_those_of_sysctl() -> None:
-    place = Place({"/proc/sys/net/a": "1\n", "/proc/sys/net/b": "4096\t131072\t6291456\n", "/proc/sys/net/c": ""})
+    place = TextPlace({"/proc/sys/net/a": "1\n", "/proc/sys/net/b": "4096\t131072\t6291456\n", "/proc/sys/net/c": ""})
     assert _read(place, "sysctl -e net.a net.none net.b net.c") == (
         b"net.a = 1\nnet.b = 4096\t131072\t6291456\nnet.c = \n"
     )
-    lines = Place({"/proc/sys/net/a": "1\n2\n"})
+    lines = TextPlace({"/proc/sys/net/a": "1\n2\n"})
     for place, line in ((lines, "sysctl -e net.a"), (lines, "sysctl -e net.*"), (lines, "sysctl net.a")):
         assert _read(place, line) is None, line
 
@@ -97,16 +97,16 @@ def test_statistics_are_those_of_nstat() -> None:
         "/proc/net/snmp6": "Ip6InReceives \t5\n",
         "/proc/net/netstat": "TcpExt: SyncookiesSent\nTcpExt: 3\nMPTcpExt: MPCapableSYNRX\nMPTcpExt: 2\n",
     }
-    assert _read(Place(files), "nstat -a -s -z -j") == (
+    assert _read(TextPlace(files), "nstat -a -s -z -j") == (
         b'{"kernel":{"IpInReceives":7,"TcpInSegs":9,"Ip6InReceives":5,"TcpExtSyncookiesSent":3,'
         b'"MPTcpExtMPCapableSYNRX":2}}\n'
     )
     del files["/proc/net/snmp6"]
-    assert _read(Place(files), "nstat -a -s -z -j") is None
+    assert _read(TextPlace(files), "nstat -a -s -z -j") is None
 
 
 def test_a_file_is_read_and_everything_else_left_to_the_program() -> None:
-    place = Place({"/proc/net/x": "text\n"})
+    place = TextPlace({"/proc/net/x": "text\n"})
     assert _read(place, "cat /proc/net/x") == b"text\n"
     for line in ("cat /none", "cat -n /proc/net/x", "cat x", "nft list ruleset", "ip -j link show", "sh -c true"):
         assert _read(place, line) is None, line
@@ -116,4 +116,4 @@ def test_an_unknown_discipline_is_left_to_the_program() -> None:
     queue = bytes.fromhex("01000300") + bytes(0)
     body = bytes(4) + (3).to_bytes(4, "little") + bytes(12) + b"\x09\0\x01\0cake\0\0\0\0" + queue
     with pytest.raises(UnknownFormError):
-        read_disciplines(Place(answers=(body,)))  # type: ignore[arg-type]
+        read_disciplines(TextPlace(answers=(body,)))  # type: ignore[arg-type]

@@ -29,7 +29,7 @@ ip -n b addr add 192.0.2.2/24 dev veth0
 """
 
 
-def imported(*names: str) -> tuple[dict[str, Any], ImportedScenario]:
+def run_import(*names: str) -> tuple[dict[str, Any], ImportedScenario]:
     """Return the tables of an imported scenario, and what was said about it."""
     result = import_files([FOLDER / name for name in names])
     return tomllib.loads(result.text), result
@@ -46,7 +46,7 @@ def unread_of(text: str) -> list[str]:
 
 
 def test_a_script_with_namespaces() -> None:
-    tables, result = imported("report.sh")
+    tables, result = run_import("report.sh")
     assert set(tables["hosts"]) == {"client", "server"}
     first, second = tables["links"]["veth1"], tables["links"]["veth2"]
     assert (first["rate"], first["delay"], first["queue"]) == ("20 Mbit/s", "10 ms", "100 packets")
@@ -76,7 +76,7 @@ def test_a_script_with_namespaces() -> None:
 
 
 def test_tc_commands_of_one_machine() -> None:
-    tables, result = imported("access-lines.sh")
+    tables, result = run_import("access-lines.sh")
     assert list(tables["links"]) == ["eth0", "wlan0", "eth2"]
     eth0, wlan0, eth2 = (link["forward"] for link in tables["links"].values())
     # A discipline below tbf replaces tbf's own queue: 200 packets, not 50 ms.
@@ -100,7 +100,7 @@ def test_tc_commands_of_one_machine() -> None:
 
 
 def test_mininet() -> None:
-    tables, result = imported("two-paths.mininet")
+    tables, result = run_import("two-paths.mininet")
     assert set(tables["hosts"]) == {"client", "server"}
     assert list(tables["routers"]) == ["s1", "s2"]
     first = tables["links"]["client-eth0"]
@@ -118,7 +118,7 @@ def test_mininet() -> None:
 
 
 def test_minitopo() -> None:
-    tables, result = imported("topo", "xp")
+    tables, result = run_import("topo", "xp")
     first, second = tables["links"]["c2r0"], tables["links"]["c2r1"]
     assert (first["rate"], first["delay"], first["queue"]) == ("5 Mbit/s", "10 ms", "10 packets")
     assert (second["rate"], second["loss"]) == ("4 Mbit/s", "1.5 %")
@@ -141,7 +141,7 @@ def test_old_minitopo_without_queues() -> None:
 
 @pytest.mark.parametrize("names", [("network", "sqm"), ("sqm", "network")])
 def test_uci_in_any_order(names: tuple[str, ...]) -> None:
-    tables, result = imported(*names)
+    tables, result = run_import(*names)
     assert set(tables["hosts"]) == {"router", "vps"}
     first = tables["links"]["wan1"]
     assert (first["discipline"], first["forward"], first["backward"]) == (

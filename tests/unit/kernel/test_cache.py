@@ -57,11 +57,11 @@ def add(
 def test_find_gives_the_entry_of_the_version(tmp_path: Path) -> None:
     path = add(tmp_path, key="a" * 64)
     add(tmp_path, key="b" * 64, version="6.12")
-    found = find_kernel(cache=tmp_path, inputs=INPUTS)
-    assert (found.version, found.release, found.path) == ("7.2", "7.2.1-mptcplab", path)
-    assert found.executable == path / "linux"
-    assert found.system_map == path / "System.map"
-    assert found.lost_options == ("CONFIG_X=y",)
+    kernel = find_kernel(cache=tmp_path, inputs=INPUTS)
+    assert (kernel.version, kernel.release, kernel.path) == ("7.2", "7.2.1-mptcplab", path)
+    assert kernel.executable == path / "linux"
+    assert kernel.system_map == path / "System.map"
+    assert kernel.lost_options == ("CONFIG_X=y",)
     assert find_kernel("6.12", tmp_path, inputs=INPUTS).key == "b" * 64
 
 
@@ -110,8 +110,8 @@ def test_find_gives_the_variant_that_is_named(tmp_path: Path) -> None:
     add(tmp_path, key="a" * 64)
     add(tmp_path, key="b" * 64, variant="hz100", hz=100)
     assert find_kernel("7.2-hz1000", tmp_path, inputs=INPUTS).key == "a" * 64
-    found = find_kernel("7.2-hz100", tmp_path, inputs=INPUTS)
-    assert (found.key, found.name, found.hz) == ("b" * 64, "7.2-hz100", 100)
+    kernel = find_kernel("7.2-hz100", tmp_path, inputs=INPUTS)
+    assert (kernel.key, kernel.name, kernel.hz) == ("b" * 64, "7.2-hz100", 100)
     assert find_kernel("7.2", tmp_path, inputs=INPUTS).hz is None, "an entry that predates the field says nothing"
 
 
@@ -132,8 +132,8 @@ def test_only_a_kernel_of_the_present_inputs_is_current(tmp_path: Path) -> None:
     add(tmp_path, key="a" * 64, variant="window", inputs=digest, built="2026-01-03")
     add(tmp_path, key="b" * 64, variant="window", built="2026-01-02")
     add(tmp_path, key="c" * 64, variant="gone", built="2026-01-01")
-    found = {kernel.key[0]: is_current(kernel) for kernel in list_kernels(tmp_path)}
-    assert found == {"a": True, "b": False, "c": False}
+    states = {kernel.key[0]: is_current(kernel) for kernel in list_kernels(tmp_path)}
+    assert states == {"a": True, "b": False, "c": False}
 
 
 @pytest.mark.parametrize("name", ["", "linux"])

@@ -103,11 +103,11 @@ def test_a_version_can_replace_common_patches_and_leave_out_those_of_the_network
     (tmp_path / "config").mkdir()
     (tmp_path / "config" / "lab.config").write_text("CONFIG_NET=y\n")
     (tmp_path / "config" / "6.1.config").write_text("# CONFIG_MPTCP_SCHEDULERS is not set\n")
-    found = {
+    hashes = {
         (version, variant): [patch.name for patch in load_inputs(version, variant=variant, directory=tmp_path).patches]
         for version, variant in (("6.1", ""), ("6.1", "plain"), ("6.12", ""), ("7.2", ""))
     }
-    assert found == {
+    assert hashes == {
         ("6.1", ""): ["0001-um-a.patch", "6.1/0003-um-c.patch", "6.1/0004-net-d.patch"],
         ("6.1", "plain"): ["0001-um-a.patch", "6.1/0003-um-c.patch"],
         ("6.12", ""): ["0001-um-a.patch", "0002-net-b.patch", "6.12/0003-um-c.patch"],

@@ -60,12 +60,12 @@ def build(tree: Path, tmp_path: Path) -> Builder:  # noqa: F811
         inputs = replace(INPUTS, patches=(*INPUTS.patches, *patches))
         options = BuildOptions(keep_tree=keep)
         kernel = build_kernel(source=tree, options=options, cache=tmp_path / "cache", inputs=inputs)
-        return kernel, _compiled((kernel.path / "build.log").read_text())
+        return kernel, _compiled_files((kernel.path / "build.log").read_text())
 
     return build_once
 
 
-def _compiled(log: str) -> set[str]:
+def _compiled_files(log: str) -> set[str]:
     return set(re.findall(r"^  CC +(\S+)", log, re.MULTILINE))
 
 

@@ -42,7 +42,7 @@ Builder = Callable[..., tuple[KernelBuild, RecordedProgress]]
 
 @pytest.fixture
 def build(tree: Path, tmp_path: Path) -> Builder:  # noqa: F811
-    def once(*files: tuple[str, str], keep: bool = False) -> tuple[KernelBuild, RecordedProgress]:
+    def build_once(*files: tuple[str, str], keep: bool = False) -> tuple[KernelBuild, RecordedProgress]:
         inputs = replace(INPUTS, overlay=tuple(NamedFile(name, text.encode()) for name, text in files))
         progress = RecordedProgress()
         options = BuildOptions(keep_tree=keep)
@@ -50,7 +50,7 @@ def build(tree: Path, tmp_path: Path) -> Builder:  # noqa: F811
         kernel = build_kernel(source=tree, options=options, cache=cache, inputs=inputs, progress=progress)
         return kernel, progress
 
-    return once
+    return build_once
 
 
 def the_tree(kernel: KernelBuild, tmp_path: Path) -> Path:
@@ -149,11 +149,11 @@ def test_a_build_that_was_killed_leaves_an_unusable_tree(
     place = the_tree(first, tmp_path)
     (place / "half.o").touch()
 
-    def ended(*_: object, **__: object) -> None:
+    def raise_end(*_: object, **__: object) -> None:
         raise end
 
     with monkeypatch.context() as patched:
-        patched.setattr(steps, "run_logged", ended)
+        patched.setattr(steps, "run_logged", raise_end)
         with pytest.raises(type(end) if isinstance(end, KeyboardInterrupt) else LabError):
             build((LIA, "int b;"))
     _, progress = build((LIA, "int b;"))

@@ -40,11 +40,13 @@ def _fixes_something(text: str) -> bool:
     return "+++ b/net/" in text or "+++ b/arch/" in text
 
 
-@pytest.mark.parametrize("folder", [one for one in SERIES if one.name != ALONE], ids=lambda folder: folder.name)
+@pytest.mark.parametrize(
+    "folder", [series for series in SERIES if series.name != ALONE], ids=lambda folder: folder.name
+)
 def test_a_series_is_complete(folder: Path) -> None:
     files = sorted(folder.glob("*.patch"))
-    found = [_SUBJECT.search(file.read_text()) for file in files]
-    numbers = [(subject[1], int(subject[2]), int(subject[3])) for subject in found if subject]
+    subjects = [_SUBJECT.search(file.read_text()) for file in files]
+    numbers = [(subject[1], int(subject[2]), int(subject[3])) for subject in subjects if subject]
     last = len(files) - 1
     assert numbers == [(TREES[folder.name], number, last) for number in range(last + 1)], files
     cover = files[0].read_text()

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 from pydantic import ValidationError
-from tests.unit.commanded import output_of
-from tests.unit.made_manifest import recording_with
-from tests.unit.made_results import make_results
+from tests.unit.command_output import output_of
+from tests.unit.manifests import recording_with
+from tests.unit.results_folders import make_results
 
 from mptcplab.errors import InputError
 from mptcplab.figure import FigureChoice, build_figure
@@ -104,8 +104,8 @@ def test_it_does_not_say_when_a_point_has_enough_runs() -> None:
 
 
 def test_the_two_benefits_have_two_names() -> None:
-    found = [metric for name, metric in METRICS.items() if "benefit" in name]
-    assert [metric.noun for metric in found] == ["aggregation benefit over TCP", "aggregation benefit of capacity"]
+    metrics = [metric for name, metric in METRICS.items() if "benefit" in name]
+    assert [metric.noun for metric in metrics] == ["aggregation benefit over TCP", "aggregation benefit of capacity"]
     assert "aggregation_benefit" not in METRICS
 
 
@@ -128,24 +128,24 @@ def _results(folder: Path, text: str) -> Results:
     return open_results(folder)
 
 
-def _having(results: Results) -> list[dict[str, str]]:
+def _settings_with_benefit(results: Results) -> list[dict[str, str]]:
     return [row.settings for row in results.rows if OVER_TCP in row.metrics]
 
 
 def test_the_name_of_a_zip_is_no_other_setting(tmp_path: Path) -> None:
     """It stood for protocol and path, so that no run of TCP seemed to have the same settings."""
     named, bare = _results(tmp_path / "named", _NAMED), _results(tmp_path / "bare", _EACH_PATH)
-    assert _having(named) == [{"name": "both"}]
+    assert _settings_with_benefit(named) == [{"name": "both"}]
     assert named.rows[-1].samples[OVER_TCP] == bare.rows[-1].samples[OVER_TCP]
 
 
 def test_a_name_that_stands_for_other_keys_is_another_setting(tmp_path: Path) -> None:
     """What a label hides counts: TCP with a queue of another length is not compared."""
     queues = '"links.link1.queue" = ["10 ms", "20 ms", "20 ms"]\n'
-    assert _having(_results(tmp_path / "other", _NAMED + queues)) == []
+    assert _settings_with_benefit(_results(tmp_path / "other", _NAMED + queues)) == []
     second = '[[sweep.zip]]\nname = ["near", "far"]\n"links.link2.delay" = ["5 ms", "50 ms"]\n'
     both = [{"name": "both", "name2": name} for name in ("near", "far")]
-    assert _having(_results(tmp_path / "second", _NAMED + second)) == both
+    assert _settings_with_benefit(_results(tmp_path / "second", _NAMED + second)) == both
 
 
 def test_names_of_zips_are_those_that_sweeps_give() -> None:
@@ -182,5 +182,5 @@ def test_without_runs_of_tcp_the_error_says_what_it_needs(
     with pytest.raises(InputError, match="no run has the metric") as refused:
         build_figure(results, FigureChoice(metric=OVER_TCP, kind="bars"))
     assert str(refused.value.hint).startswith(needs)
-    found = output_of(monkeypatch, capsys, "compare", folder, folder, "--metric", OVER_TCP)
-    assert needs in " ".join(found.err.split()), found
+    output = output_of(monkeypatch, capsys, "compare", folder, folder, "--metric", OVER_TCP)
+    assert needs in " ".join(output.err.split()), output

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.made_results import make_results
+from tests.unit.results_folders import make_results
 
 from mptcplab.metrics.column import Column
 from mptcplab.metrics.network import SCOPES

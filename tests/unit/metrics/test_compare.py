@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.compared import MUCH_SLOWER, SLOWER, UNLUCKY, A, output, row_of, write
+from tests.unit.comparisons import MUCH_SLOWER, SLOWER, UNLUCKY, A, output, row_of, write
 
 from mptcplab.metrics.rows import ResultRow
 from mptcplab.stats import mean_interval
@@ -24,15 +24,15 @@ def test_rows_are_matched_and_distinguished(
     a = write(tmp_path / "a", [row_of(POINTS[0], A, run="x"), row_of(POINTS[1], A, run="y"), row_of(POINTS[2], A)])
     b = write(tmp_path / "b", [row_of(POINTS[1], SLOWER, run="z"), row_of(POINTS[0], A, run="w")])
     status, out, _ = output(capsys, monkeypatch, a, b, "--json")
-    (found,) = json.loads(out)["comparisons"]
+    (comparison,) = json.loads(out)["comparisons"]
     assert status == 0
-    assert [(row["settings"], row["verdict"], row["test"]) for row in found["rows"]] == [
+    assert [(row["settings"], row["verdict"], row["test"]) for row in comparison["rows"]] == [
         (POINTS[0], "identical", "paired t"), (POINTS[1], "differs, but negligible", "paired t"),
     ]  # fmt: skip
-    assert found["rows"][1]["difference"] == pytest.approx(-0.51)
-    assert found["rows"][1]["percent"] == pytest.approx(-100 * 0.51 / 103.5)
-    assert found["rows"][1]["ci95_half_width"] < 0.02, "in pairs, what seeds have in common does not count"
-    assert (found["only_a"], found["only_b"]) == (["links.link1.delay = 3 ms, bulk"], [])
+    assert comparison["rows"][1]["difference"] == pytest.approx(-0.51)
+    assert comparison["rows"][1]["percent"] == pytest.approx(-100 * 0.51 / 103.5)
+    assert comparison["rows"][1]["ci95_half_width"] < 0.02, "in pairs, what seeds have in common does not count"
+    assert (comparison["only_a"], comparison["only_b"]) == (["links.link1.delay = 3 ms, bulk"], [])
     status, out, _ = output(capsys, monkeypatch, a, b)
     assert status == 0
     assert "Only in A: links.link1.delay = 3 ms, bulk." in out
@@ -97,11 +97,11 @@ def test_shares_are_compared_by_path_in_parts_of_the_whole(
     )
     words = (a, b, "--metric", "share_percent", "--margin")
     _, out, _ = output(capsys, monkeypatch, *words, "3", "--json")
-    (found,) = json.loads(out)["comparisons"]
-    assert [(row["workload"], row["verdict"]) for row in found["rows"]] == [
+    (comparison,) = json.loads(out)["comparisons"]
+    assert [(row["workload"], row["verdict"]) for row in comparison["rows"]] == [
         ("bulk over link1", "differs, but negligible"), ("bulk over link2", "differs, but negligible"),
     ]  # fmt: skip
-    assert found["rows"][0]["difference"] == pytest.approx(2.505)
+    assert comparison["rows"][0]["difference"] == pytest.approx(2.505)
     status, out, _ = output(capsys, monkeypatch, *words, "2", "--fail-if-different")
     assert status == 1
     assert "within ± 2 % of the whole" in out
@@ -153,8 +153,8 @@ def test_by_a_swept_key(tmp_path: Path, capsys: pytest.CaptureFixture[str], monk
             (("6.12", A), ("7.1", A), ("7.2", MUCH_SLOWER))]  # fmt: skip
     folder = write(tmp_path / "a", rows)
     _, out, _ = output(capsys, monkeypatch, folder, "--by", "kernel", "--reference", "7.1", "--json")
-    found = json.loads(out)["comparisons"]
-    assert [(one["a"], one["b"], one["rows"][0]["verdict"]) for one in found] == [
+    comparisons = json.loads(out)["comparisons"]
+    assert [(comparison["a"], comparison["b"], comparison["rows"][0]["verdict"]) for comparison in comparisons] == [
         ("7.1", "6.12", "identical"), ("7.1", "7.2", "differs"),
     ]  # fmt: skip
     _, out, _ = output(capsys, monkeypatch, folder, "--by", "kernel", "--reference", "7.1")
@@ -179,8 +179,10 @@ def test_a_reference_whose_name_has_a_comma(
     folder = write(tmp_path / "a", rows)
     for name in names:
         _, out, _ = output(capsys, monkeypatch, folder, "--by", "name", "--reference", name, "--json")
-        found = json.loads(out)["comparisons"]
-        assert [(one["a"], one["b"]) for one in found] == [(name, other) for other in names if other != name]
+        comparisons = json.loads(out)["comparisons"]
+        assert [(comparison["a"], comparison["b"]) for comparison in comparisons] == [
+            (name, other) for other in names if other != name
+        ]
     misspelled = "both, DSL frist"  # codespell:ignore frist
     status, _, err = output(capsys, monkeypatch, folder, "--by", "name", "--reference", misspelled)
     assert (status, 'did you mean "both, DSL first"?' in err) == (2, True), err
@@ -218,12 +220,12 @@ def test_all_tables_of_one_command_are_one_family(
     words = ("--by", "kernel", "--reference", "6.1", "--margin", "0", "--metric")
     _, out, _ = output(capsys, monkeypatch, folder, *words, "goodput", "--metric", "bulk:duration", "--json")
     document = json.loads(out)
-    first, second, third, last = (one["rows"][0] for one in document["comparisons"][:4])
+    first, second, third, last = (comparison["rows"][0] for comparison in document["comparisons"][:4])
     assert document["tests"] == 3, "rows that are equal cannot differ by chance"
     assert first["ci95_half_width"] < first["difference"] < first["simultaneous_half_width"], "alone it would differ"
     assert first["p_corrected"] == pytest.approx(3 * first["p"])
-    assert [one["verdict"] for one in (first, second, third, last)] == ["not shown", "differs", "differs", "identical"]
-    assert [one["rows"][0]["workload"] for one in document["comparisons"][4:]] == 4 * ["bulk"]
+    assert [row["verdict"] for row in (first, second, third, last)] == ["not shown", "differs", "differs", "identical"]
+    assert [comparison["rows"][0]["workload"] for comparison in document["comparisons"][4:]] == 4 * ["bulk"]
     _, out, _ = output(capsys, monkeypatch, folder, *words, "goodput", "--metric", "bulk:duration")
     assert out.count("The intervals of all 3 tests of this command") == 1, "the other table has no test"
 
@@ -257,10 +259,10 @@ def test_how_many_more_seeds(
     a = write(tmp_path / "a", [row_of(settings, A) for settings in rows])
     b = write(tmp_path / "b", [row_of(settings, noisy, run="b") for settings in rows])
     _, out, _ = output(capsys, monkeypatch, a, b, "--json")
-    found = json.loads(out)["comparisons"][0]["rows"][0]
-    assert found["verdict"] == "not shown"
+    row = json.loads(out)["comparisons"][0]["rows"][0]
+    assert row["verdict"] == "not shown"
     # Four tests, a true change of 0.69 standard deviations: 25 pairs by the noncentral t distribution.
-    assert found["more_runs"] == 25 - 6
+    assert row["more_runs"] == 25 - 6
     _, out, _ = output(capsys, monkeypatch, a, b)
     assert "not shown; about 19 more seeds would settle it" in out
     assert "show in 80 of 100 repetitions either a difference or equivalence" in out, out

@@ -17,7 +17,7 @@ from mptcplab.metrics.compare import SIGNIFICANCE, Comparison, Key, Match, Pair,
 
 def _family(values: Sequence[dict[int, float]]) -> list[Comparison]:
     """All pairs of identical scenarios."""
-    sides: list[dict[Key, RowSide]] = [{((), "bulk"): RowSide(one)} for one in values]
+    sides: list[dict[Key, RowSide]] = [{((), "bulk"): RowSide(value)} for value in values]
     pairs = itertools.combinations(range(len(values)), 2)
     return compare([Pair("goodput_mbps", (str(a),), (str(b),), sides[a], sides[b]) for a, b in pairs])
 
@@ -42,19 +42,19 @@ def _on_other_seeds(random: Random) -> list[dict[int, float]]:
     ]
 
 
-def _recorded(random: Random) -> list[float]:
+def _shuffle_goodputs(random: Random) -> list[float]:
     """Goodputs of a real scenario in random order: two lossy paths, 2 s, MPTCP, the lab kernel, seeds 1 to 300."""
     values: list[float] = json.loads((Path(__file__).parent / "same_scenario.json").read_text())
     return random.sample(values, len(values))
 
 
 def _recorded_pairs(random: Random) -> list[dict[int, float]]:
-    left = iter(_recorded(random))
+    left = iter(_shuffle_goodputs(random))
     return [{seed: next(left) for seed in range(6)} for _ in range(12)]
 
 
 def _recorded_on_other_seeds(random: Random) -> list[dict[int, float]]:
-    left = iter(_recorded(random))
+    left = iter(_shuffle_goodputs(random))
     return [{seed: next(left) for seed in range(6 * number, 6 * number + 6)} for number in range(12)]
 
 
@@ -67,7 +67,7 @@ def test_few_families_of_identical_scenarios_have_a_difference(
     Recordings of one scenario with other seeds have no such addition. Without the correction most families have one.
     """
     random = Random(16)
-    families = [[match for one in _family(make(random)) for match in one.matches] for _ in range(200)]
+    families = [[match for comparison in _family(make(random)) for match in comparison.matches] for _ in range(200)]
     wrong = sum(any(match.verdict.is_difference for match in family) for family in families)
     most = 200 // 20 if make is _recorded_on_other_seeds else int(binom.ppf(0.999, 200, 0.05))
     uncorrected = sum(any(_is_apart_alone(match) for match in family) for family in families)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.unit.compared import SLOWER, A, output, row_of, write
+from tests.unit.comparisons import SLOWER, A, output, row_of, write
 
 
 @pytest.mark.parametrize("reference", [(), ("--reference", "4 MiB")])

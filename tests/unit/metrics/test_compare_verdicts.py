@@ -8,7 +8,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from tests.unit.compared import MUCH_SLOWER, SLOWER, UNLUCKY, A, output, row_of, write
+from tests.unit.comparisons import MUCH_SLOWER, SLOWER, UNLUCKY, A, output, row_of, write
 
 from mptcplab.metrics.compare import Key, Pair, RowSide, Verdict, compare
 
@@ -18,8 +18,8 @@ def _match(key: Key, a: dict[int, float], b: dict[int, float]) -> Pair:
 
 
 def _compare(a: dict[int, float], b: dict[int, float], count: int = 1) -> list[tuple[str, str, float | None]]:
-    found = compare([_match(((("n", str(number)),), "bulk"), a, b) for number in range(count)])
-    return [(match.verdict, match.difference.test, match.p) for one in found for match in one.matches]
+    verdicts = compare([_match(((("n", str(number)),), "bulk"), a, b) for number in range(count)])
+    return [(match.verdict, match.difference.test, match.p) for comparison in verdicts for match in comparison.matches]
 
 
 def test_which_test() -> None:
@@ -36,7 +36,7 @@ def test_which_test() -> None:
 def test_pairs_need_both_sides_only_where_they_are_shared() -> None:
     """Three of six seeds are shared: these three are compared."""
     some = {seed: value for seed, value in SLOWER.items() if seed > 3} | {50: 7.0}
-    ((match,),) = (one.matches for one in compare([_match(((), "bulk"), A, some)]))
+    ((match,),) = (comparison.matches for comparison in compare([_match(((), "bulk"), A, some)]))
     assert (match.difference.n, match.difference.test) == ((3, 3), "paired t")
     assert match.means[0] == pytest.approx(sum(A[seed] for seed in (4, 5, 6)) / 3)
 
@@ -59,8 +59,8 @@ def _shift(*shifts: float) -> dict[int, float]:
     ],
 )
 def test_a_verdict_follows_from_its_interval(shifts: tuple[float, ...], verdict: Verdict) -> None:
-    (found,) = compare([_match(((), "bulk"), A, _shift(*shifts))], margin_percent=1.0)
-    (match,) = found.matches
+    (comparison,) = compare([_match(((), "bulk"), A, _shift(*shifts))], margin_percent=1.0)
+    (match,) = comparison.matches
     assert match.verdict is verdict
     assert match.percent is not None
     assert match.percent_half_width is not None
@@ -81,14 +81,14 @@ def test_no_row_contradicts_itself(
         _match(key, {n: random.gauss(100, 9) for n in range(5)}, {n: random.gauss(100 + place, 9) for n in range(5)})
         for place, key in enumerate(keys)
     ]
-    rows = [match for one in compare(pairs) for match in one.matches]
+    rows = [match for comparison in compare(pairs) for match in comparison.matches]
     assert {match.verdict for match in rows} >= {Verdict.NOT_SHOWN, Verdict.DIFFERS}, "there are some of both"
     for match in rows:
         assert match.half_width is not None
         assert match.verdict.is_difference == (abs(match.difference.mean) > match.half_width)
-    a = write(tmp_path / "a", [row_of(dict(key[0]), side.values) for one in pairs for key, side in one.first.items()])
+    a = write(tmp_path / "a", [row_of(dict(key[0]), side.values) for pair in pairs for key, side in pair.first.items()])
     b = write(
-        tmp_path / "b", [row_of(dict(key[0]), s.values, run="b") for one in pairs for key, s in one.second.items()]
+        tmp_path / "b", [row_of(dict(key[0]), s.values, run="b") for pair in pairs for key, s in pair.second.items()]
     )
     _, out, _ = output(capsys, monkeypatch, a, b)
     shown = re.findall(r"([+-][\d.]+) ± ([\d.]+) +([+-][\d.]+) ± ([\d.]+) .* (differs|not shown)", out)

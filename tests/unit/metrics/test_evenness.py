@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.unit.made_results import TWO_LINES, make_results
+from tests.unit.results_folders import TWO_LINES, make_results
 
 from mptcplab.metrics.catalog.evenness import slow_seconds_share
 from mptcplab.metrics.delivery import Delivery

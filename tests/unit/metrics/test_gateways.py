@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.metrics.made_gateway_run import ACCEPTED, DSL, FALLBACK, LTE, OPENED, TOTAL, Made
+from tests.unit.metrics.gateway_recording import ACCEPTED, DSL, FALLBACK, LTE, OPENED, TOTAL, Made
 
 from mptcplab.errors import LabError
 from mptcplab.figure.timelines import timelines
@@ -30,8 +30,8 @@ DROPPED = "MPTcpExtNoDSSInWindow"
 
 def _use(made: Made) -> GatewayUse:
     recording = made.write()
-    (found,) = gateway_uses(recording, read_workload(recording, "fetch"))
-    return found
+    (use,) = gateway_uses(recording, read_workload(recording, "fetch"))
+    return use
 
 
 def _row(node: str, local: str, remote: str, **values: Any) -> samples.Row:
@@ -68,7 +68,7 @@ def test_the_workloads_row_has_the_inner_shares_and_the_text(tmp_path: Path) -> 
     (measured,) = measure(recording)
     assert measured.sockets.shares == {"dsl": 0.75, "lte": 0.25}
     assert measured.sockets.use.text == "no", "the workload's own sockets"
-    assert [one.text for one in measured.gateways] == ["bond: TCP | MPTCP, 2 subflows, olia | TCP"]
+    assert [gateway.text for gateway in measured.gateways] == ["bond: TCP | MPTCP, 2 subflows, olia | TCP"]
     (row,) = result_rows([recording])
     table = result_table("t", [row])
     cells = dict(zip(table.headings, table.rows[0], strict=True))
@@ -113,7 +113,7 @@ def test_connections_with_a_different_number_of_subflows(tmp_path: Path) -> None
         Made(tmp_path / f"{n}", extra=extra, counters=counters).write()
         for n, extra in enumerate(((), _second_connection()))
     ]
-    alone, both = (measure(one)[0].gateways[0] for one in recordings)
+    alone, both = (measure(recording)[0].gateways[0] for recording in recordings)
     assert (alone.text, alone.warnings) == ("bond: TCP | MPTCP, 2 subflows, olia | TCP", ())
     assert both.text == "bond: TCP | MPTCP, 1 to 2 subflows, olia | TCP"
     assert both.warnings == ("gateway bond: only one of its subflows carried data in 1 of 2 connections",)
@@ -272,7 +272,7 @@ def test_time_series_are_those_of_the_inner_paths(tmp_path: Path) -> None:
     (line,) = timelines(Made(tmp_path).write(), max_values=100)
     assert set(line.received) == {"dsl", "lte"}
     assert [rates[-1] for rates in line.received.values()] == [8 * DSL / 2 / 1e6, 8 * LTE / 2 / 1e6]
-    assert [one.name for one in line.rtt] == ["dsl", "lte"]
+    assert [sample.name for sample in line.rtt] == ["dsl", "lte"]
 
 
 def test_time_series_of_a_workload_do_not_show_another(tmp_path: Path) -> None:
@@ -290,17 +290,17 @@ def test_time_series_of_a_workload_do_not_show_another(tmp_path: Path) -> None:
 
 def test_events_of_a_gateway_are_named_and_are_failures(tmp_path: Path) -> None:
     recording = Made(tmp_path, events=EVENTS).write()
-    assert [one["text"] for one in marks(recording)] == [
+    assert [mark["text"] for mark in marks(recording)] == [
         "gateway bond: exit killed",
         "gateway bond: exit started again",
     ]
     (ends,) = ends_of(recording)
-    found = workload_recoveries(recording, ends)
-    assert [(one.at.is_failure, one.at.place) for one in found] == [
+    recoveries = workload_recoveries(recording, ends)
+    assert [(recovery.at.is_failure, recovery.at.place) for recovery in recoveries] == [
         (True, "gateway bond exit"),
         (False, "gateway bond exit"),
     ]
-    assert found[0].gap_s == 1, "between the two samples"
+    assert recoveries[0].gap_s == 1, "between the two samples"
     assert not changes_rates(recording), "links stay as they are"
     assert not has_failed(recording, "bond"), "a gateway is no link of this name"
 
@@ -309,14 +309,14 @@ def test_a_client_of_a_local_entry_has_gaps_too(tmp_path: Path) -> None:
     """Its connections are to the loopback address that it uses, not to the server's port."""
     recording = Made(tmp_path, gateway={"local": {"fetch": "127.0.1.1"}, "mode": "local"}, events=EVENTS).write()
     (ends,) = ends_of(recording)
-    assert [one.gap_s for one in workload_recoveries(recording, ends)] == [1, 1]
+    assert [workload_recovery.gap_s for workload_recovery in workload_recoveries(recording, ends)] == [1, 1]
 
 
 def test_a_restart_at_once_is_one_event(tmp_path: Path) -> None:
     up = {**DOWN, "kind": "gateway-up"}
     entry = {**DOWN, "kind": "gateway-down", "value": "entry"}
     recording = Made(tmp_path, events=({**DOWN, "kind": "gateway-down"}, up, entry)).write()
-    assert [one["text"] for one in marks(recording)] == ["gateway bond: entry killed; gateway bond: exit restarted"]
+    assert [mark["text"] for mark in marks(recording)] == ["gateway bond: entry killed; gateway bond: exit restarted"]
 
 
 # -- downloads that break
@@ -325,7 +325,7 @@ def test_a_restart_at_once_is_one_event(tmp_path: Path) -> None:
 def _fetch(folder: Path, *received: int) -> None:
     """Write what the client reports of its attempts: all bytes with the right checksum, fewer with another."""
     streams = ({"event": "stream", "bytes": count, "checksum": "aa" if count == TOTAL else "bb"} for count in received)
-    lines = (json.dumps(one, separators=(",", ":")) for one in streams)
+    lines = (json.dumps(stream, separators=(",", ":")) for stream in streams)
     (folder / "out" / "fetch.client.err").write_text("\n".join((*lines, "")))
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from tests.unit.made_manifest import manifest
+from tests.unit.manifests import manifest
 
 from mptcplab.metrics.catalog.recovery import (
     Episode,
@@ -47,9 +47,9 @@ RATE = 8 * 172 / INTERVAL
 def _call(delay_ms: Callable[[float], float], *, seconds: float = 10) -> Delivery:
     """A call whose packets take so long by the time at which they are due; infinity: lost."""
     due = [round(INTERVAL * number, 6) for number in range(round(seconds / INTERVAL))]
-    there = [one for one in due if delay_ms(one) < math.inf]
-    lost = [one for one in due if delay_ms(one) == math.inf]
-    delays = tuple(delay_ms(one) for one in there)
+    there = [message for message in due if delay_ms(message) < math.inf]
+    lost = [message for message in due if delay_ms(message) == math.inf]
+    delays = tuple(delay_ms(message) for message in there)
     curve = timely_delivery(TimedMessages(tuple(there), delays, tuple(lost), LATEST, INTERVAL, 172))
     assert curve is not None
     return curve
@@ -70,8 +70,8 @@ def test_a_burst_is_nothing_that_can_be_played() -> None:
     assert outage_s(curve, _episode(curve)) == pytest.approx(0.80, abs=0.001), (
         "0.85 s less the buffer, in steps of 20 ms"
     )
-    found = usable_s(curve, _episode(curve))
-    assert found == pytest.approx(0.80, abs=0.001), "the first packet in time, not the window that it makes half full"
+    usable = usable_s(curve, _episode(curve))
+    assert usable == pytest.approx(0.80, abs=0.001), "the first packet in time, not the window that it makes half full"
     figures = recovery_metrics(recoveries(curve, [FAILURE]))
     assert figures["recovery_after_failure_s"] == pytest.approx(0.80, abs=0.001)
 
@@ -80,8 +80,8 @@ def test_a_burst_is_nothing_that_can_be_played() -> None:
 def test_a_large_buffer_does_not_hide_what_a_failure_interrupts(latest_s: float) -> None:
     """A video with a deadline of 1 s was dead for a minute, and had an interruption of 0 and recovered at once."""
     due = [round(INTERVAL * number, 6) for number in range(1500)]
-    there = [one for one in due if not DOWN <= one < 24]
-    lost = [one for one in due if DOWN <= one < 24]
+    there = [instant for instant in due if not DOWN <= instant < 24]
+    lost = [instant for instant in due if DOWN <= instant < 24]
     curve = timely_delivery(
         TimedMessages(tuple(there), (FAST,) * len(there), tuple(lost), 1000 * latest_s, INTERVAL, 172)
     )
@@ -124,7 +124,7 @@ def _subject(folder: Path, kind: str, late_before: float) -> Subject:
         late = 1 < due < DOWN and number % 10 < 10 * late_before
         delays.append(round(500 if late else _held_up(4.85)(due), 3))
     (folder / "out").mkdir(parents=True)
-    head = {"event": "packets", "seq": list(range(500)), "delay_ns": [round(1e6 * one) for one in delays]}
+    head = {"event": "packets", "seq": list(range(500)), "delay_ns": [round(1e6 * delay) for delay in delays]}
     end = {
         "event": "end",
         "conn": 0,
@@ -139,7 +139,7 @@ def _subject(folder: Path, kind: str, late_before: float) -> Subject:
         "talk.server": [{"event": "start", "conn": 0, "t_ns": 0}, head, end],
     }
     for name, some in lines.items():
-        text = "".join(json.dumps(one, separators=(",", ":")) + "\n" for one in some)
+        text = "".join(json.dumps(message, separators=(",", ":")) + "\n" for message in some)
         (folder / "out" / f"{name}.out").write_text(text)
     arrived = sorted(number * INTERVAL + delay / 1000 for number, delay in enumerate(delays))
     rows: list[samples.Row] = [
@@ -148,7 +148,7 @@ def _subject(folder: Path, kind: str, late_before: float) -> Subject:
             "node": "server",
             "program": "talk.server",
             "conn": 0,
-            "total": 172 * sum(one <= step / 50 for one in arrived),
+            "total": 172 * sum(arrival <= step / 50 for arrival in arrived),
         }
         for step in range(502)
     ]

@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.unit.made_results import make_results
+from tests.unit.results_folders import make_results
 
 from mptcplab.errors import LabError
 from mptcplab.metrics import kept
@@ -24,7 +24,7 @@ def recordings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Recordin
 
 
 @pytest.fixture
-def measured(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def measured_runs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The runs that were measured, as they are."""
     done: list[str] = []
 
@@ -36,34 +36,36 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return done
 
 
-def test_a_kept_result_is_the_measured_one(recordings: list[Recording], measured: list[str]) -> None:
-    first = [cached_result(one) for one in recordings]
-    again = [cached_result(Recording(one.folder)) for one in recordings]
-    assert again == first == [run_result(one) for one in recordings]
-    assert len(measured) == len(recordings) > 1, "each is measured once"
+def test_a_kept_result_is_the_measured_one(recordings: list[Recording], measured_runs: list[str]) -> None:
+    first = [cached_result(recording) for recording in recordings]
+    again = [cached_result(Recording(recording.folder)) for recording in recordings]
+    assert again == first == [run_result(recording) for recording in recordings]
+    assert len(measured_runs) == len(recordings) > 1, "each is measured once"
     other = cached_result(recordings[0], (("transport.protocol", "mptcp"),))
     assert (other.settings, other.measured) == ((("transport.protocol", "mptcp"),), first[0].measured)
 
 
-def test_what_has_changed_is_measured_again(recordings: list[Recording], measured: list[str], tmp_path: Path) -> None:
-    (one, *_) = recordings
-    cached_result(one)
+def test_what_has_changed_is_measured_again(
+    recordings: list[Recording], measured_runs: list[str], tmp_path: Path
+) -> None:
+    (recording, *_) = recordings
+    cached_result(recording)
     for file in (tmp_path / "cache" / "mptcplab" / "measured").iterdir():
         file.write_bytes(file.read_bytes()[:100])
-    assert cached_result(one) == run_result(one), "a file that was cut short"
-    assert len(measured) == 2
-    (one.folder / "manifest.json").write_text("{}")
+    assert cached_result(recording) == run_result(recording), "a file that was cut short"
+    assert len(measured_runs) == 2
+    (recording.folder / "manifest.json").write_text("{}")
     with pytest.raises(LabError, match="has no format number"):
-        cached_result(Recording(one.folder))
+        cached_result(Recording(recording.folder))
 
 
 def test_plugins_measure_what_they_like(
-    recordings: list[Recording], measured: list[str], monkeypatch: pytest.MonkeyPatch
+    recordings: list[Recording], measured_runs: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(kept, "plugins", lambda: (kept,))
     for _ in range(2):
         cached_result(recordings[0])
-    assert len(measured) == 2
+    assert len(measured_runs) == 2
 
 
 def test_a_cache_that_cannot_be_written_is_no_obstacle(

@@ -16,7 +16,7 @@ MSS = 1420
 def _subflow(local: str, begun_s: float, **values: Any) -> list[dict[str, Any]]:
     """20 s of samples of one subflow, which sends as much as it may."""
     window, cwnd = values.pop("snd_wnd", 77_000), values.pop("snd_cwnd", 400)
-    one = {
+    row = {
         "conn": 0,
         "local": local,
         "remote": "10.0.1.1:40000",
@@ -29,7 +29,7 @@ def _subflow(local: str, begun_s: float, **values: Any) -> list[dict[str, Any]]:
         "min_rtt_us": 18_000,
         **values,
     }
-    return [{**one, "time_ns": round((begun_s + step / 5) * 1e9)} for step in range(100)]
+    return [{**row, "time_ns": round((begun_s + step / 5) * 1e9)} for step in range(100)]
 
 
 def _find(*subflows: list[dict[str, Any]]) -> list[float]:

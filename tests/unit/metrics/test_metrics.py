@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.made_flow import PLACES, Made, seen
+from tests.unit.flow_recording import PLACES, Made, algorithms_seen
 
 from mptcplab.errors import LabError
 from mptcplab.metrics import subflows
@@ -110,7 +110,7 @@ def test_tcp_that_no_sample_shows_has_no_warning_about_mptcp(tmp_path: Path) -> 
 def test_warnings(tmp_path: Path, facts: dict[str, Any], received: tuple[int, ...], text: str, warning: str) -> None:
     (measured,) = measure(Made(tmp_path / "r", received, **facts).write())
     assert measured.sockets.use.text == text
-    assert any(warning in one for one in measured.warnings), measured.warnings
+    assert any(warning in text for text in measured.warnings), measured.warnings
     if "set to TCP" in warning:
         assert measured.mptcp_faults is None, "only the side that connects can ask for MPTCP"
     else:
@@ -156,8 +156,8 @@ def test_warnings_that_differ_in_numbers_are_told_once(tmp_path: Path) -> None:
         ("10 of 90 connections fell back to TCP",),
     ]
     results = [
-        replace(one, measured=(replace(one.measured[0], warnings=warnings),))
-        for one, warnings in zip(map(run_result, recordings), described, strict=True)
+        replace(recording, measured=(replace(recording.measured[0], warnings=warnings),))
+        for recording, warnings in zip(map(run_result, recordings), described, strict=True)
     ]
     (row,) = rows_of(results)
     assert row.warnings == (
@@ -191,7 +191,7 @@ def test_connections_that_use_a_different_number_of_subflows(
     (measured,) = measure(made.write())
     assert measured.sockets.shares["access2>link2"] > 0
     assert measured.sockets.use.text == text
-    assert [one for one in measured.warnings if warning and warning in one] == list(measured.warnings)
+    assert [text for text in measured.warnings if warning and warning in text] == list(measured.warnings)
     assert len(measured.warnings) == (warning is not None)
 
 
@@ -276,22 +276,25 @@ def test_opportunistic_counters() -> None:
     assert mptcp_counts([client, {"MPTcpExtNoDSSInWindow": 3}]).dropped_beyond_window == 3
 
 
-def _dropped(segments: int) -> dict[str, int]:
+def _dropped_counts(segments: int) -> dict[str, int]:
     return {"MPTcpExtMPCapableACKRX": 1, "MPTcpExtNoDSSInWindow": segments}
 
 
 def test_drops_beyond_the_window_are_a_warning(tmp_path: Path) -> None:
     """Each row says so once, with the range of its runs; a workload that asked for TCP has none."""
     both = 9_000, 9_000
-    runs = [Made(tmp_path / f"{seed}", both, counted=_dropped(drops), seed=seed) for seed, drops in ((1, 317), (2, 1))]
+    runs = [
+        Made(tmp_path / f"{seed}", both, counted=_dropped_counts(drops), seed=seed)
+        for seed, drops in ((1, 317), (2, 1))
+    ]
     (row,) = result_rows([run.write() for run in runs])
     (warning,) = row.warnings
     assert "of which these hosts dropped 1 to 317: a bug of mainline" in warning
     assert [counts["dropped_beyond_window"] for counts in row.to_json()["kernel_counts"]] == [317, 1]
     assert any("dropped 1 to 317" in note for note in result_table("t", [row]).notes)
     for name, run in {
-        "none": Made(tmp_path / "none", both, counted=_dropped(0)),
-        "tcp": Made(tmp_path / "tcp", (9_000,), mptcp=False, counted=_dropped(5)),
+        "none": Made(tmp_path / "none", both, counted=_dropped_counts(0)),
+        "tcp": Made(tmp_path / "tcp", (9_000,), mptcp=False, counted=_dropped_counts(5)),
     }.items():
         (measured,) = measure(run.write())
         assert measured.warnings == (), name
@@ -301,7 +304,7 @@ def test_rows_share_a_warning_with_the_range_of_all(tmp_path: Path) -> None:
     """A sweep with a kernel's bug would otherwise begin with a page of warnings, one for each number."""
     counts = {("a", 1): 14, ("a", 2): 15, ("b", 1): 2, ("b", 2): 2, ("c", 1): 0, ("c", 2): 0}
     runs = [
-        Made(tmp_path / f"{x}{seed}", (9_000, 9_000), counted=_dropped(drops), seed=seed, settings=[["x", x]])
+        Made(tmp_path / f"{x}{seed}", (9_000, 9_000), counted=_dropped_counts(drops), seed=seed, settings=[["x", x]])
         for (x, seed), drops in counts.items()
     ]
     rows = result_rows([run.write() for run in runs])
@@ -331,34 +334,34 @@ def test_names_and_addresses_are_no_numbers_of_warnings() -> None:
 
 
 def test_every_subflow_has_a_congestion_control(tmp_path: Path) -> None:
-    found = seen(("lia", "cubic"), "redundant")
+    warnings = algorithms_seen(("lia", "cubic"), "redundant")
     wanted = {"congestion_control": "lia", "scheduler": "redundant"}
-    (measured,) = measure(Made(tmp_path / "r", (9_000, 9_000), algorithms=found, wanted=wanted).write())
+    (measured,) = measure(Made(tmp_path / "r", (9_000, 9_000), algorithms=warnings, wanted=wanted).write())
     assert measured.sockets.congestion == ("cubic", "lia")
     assert measured.scheduler == "redundant"
     assert measured.warnings == ("lia was requested, but the subflow on access2>link2 used cubic",)
 
 
 def test_another_scheduler_than_asked_for_is_told(tmp_path: Path) -> None:
-    found = seen(("cubic", "cubic"), "default")
+    warnings = algorithms_seen(("cubic", "cubic"), "default")
     (measured,) = measure(
-        Made(tmp_path / "r", (9_000, 9_000), algorithms=found, wanted={"scheduler": "redundant"}).write()
+        Made(tmp_path / "r", (9_000, 9_000), algorithms=warnings, wanted={"scheduler": "redundant"}).write()
     )
     assert measured.scheduler == "default"
     assert measured.warnings == ("the scheduler redundant was requested, but the connection used default",)
 
 
 def test_a_kernel_that_does_not_tell_schedulers(tmp_path: Path) -> None:
-    found = seen(("cubic", "cubic"))
+    warnings = algorithms_seen(("cubic", "cubic"))
     (measured,) = measure(
-        Made(tmp_path / "r", (9_000, 9_000), algorithms=found, wanted={"scheduler": "redundant"}).write()
+        Made(tmp_path / "r", (9_000, 9_000), algorithms=warnings, wanted={"scheduler": "redundant"}).write()
     )
     assert (measured.scheduler, measured.warnings) == ("not known", ())
 
 
 def test_connections_that_nobody_saw_are_told_by_flow(tmp_path: Path) -> None:
-    found: dict[str, Any] = {"sockets": []}
-    (measured,) = measure(Made(tmp_path / "r", (9_000, 9_000), algorithms=found).write())
+    sample: dict[str, Any] = {"sockets": []}
+    (measured,) = measure(Made(tmp_path / "r", (9_000, 9_000), algorithms=sample).write())
     assert measured.sockets.congestion == ("cubic",)
     assert measured.scheduler == "not known"
 
@@ -384,8 +387,8 @@ def test_samples_have_the_congestion_control_of_short_connections(tmp_path: Path
     ],
 )
 def test_uncoupled_subflows_are_a_warning(tmp_path: Path, count: int | None, warnings: tuple[str, ...]) -> None:
-    found = {**seen(("lia", "lia"), "default"), "uncoupled": count}
-    (measured,) = measure(Made(tmp_path / "r", (9_000, 9_000), algorithms=found).write())
+    state = {**algorithms_seen(("lia", "lia"), "default"), "uncoupled": count}
+    (measured,) = measure(Made(tmp_path / "r", (9_000, 9_000), algorithms=state).write())
     assert measured.warnings == warnings
 
 

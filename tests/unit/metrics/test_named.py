@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.unit.compared import output, row_of, write
+from tests.unit.comparisons import output, row_of, write
 
 from mptcplab.errors import InputError
 from mptcplab.metrics.named import OTHER_WORDS, metric_named, swept_key

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.made_counters import Counts, write_counters
-from tests.unit.made_results import TWO_LINES, make_results
+from tests.unit.network_counters import Counts, write_counters
+from tests.unit.results_folders import TWO_LINES, make_results
 
 from mptcplab.campaign.contract import describe_scenario
 from mptcplab.metrics.links import LINKS, DirectionCounters
@@ -35,7 +35,7 @@ workloads.bulk = { kind = "flow", from = "client", to = "server", duration = "1 
 FORWARD = ("link1", "forward")
 
 
-def _recording(folder: Path, text: str = SCENARIO, counts: Counts | None = None) -> Recording:
+def _make_recording(folder: Path, text: str = SCENARIO, counts: Counts | None = None) -> Recording:
     """Return a recording that has only the counters of the network."""
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / "scenario.toml"
@@ -54,8 +54,10 @@ def _events(folder: Path, *events: tuple[str, str, str]) -> None:
     samples.write(rows, folder / "events.parquet")
 
 
-def _seen(recording: Recording, place: tuple[str, str] = FORWARD) -> DirectionCounters:
-    return next(one for one in network_counters(recording).get(LINKS) if (one.link, one.direction) == place)
+def _counters_at(recording: Recording, place: tuple[str, str] = FORWARD) -> DirectionCounters:
+    return next(
+        counter for counter in network_counters(recording).get(LINKS) if (counter.link, counter.direction) == place
+    )
 
 
 def _warnings(recording: Recording) -> list[str]:
@@ -72,13 +74,15 @@ def test_drops_by_loss_and_by_queue_are_distinguished(tmp_path: Path) -> None:
         for time, held in ((1, 3000), (2, 7000), (3, 0))
     ]
     samples.write(rows, tmp_path / "queues.parquet")
-    seen = _seen(_recording(tmp_path, counts={FORWARD: count, ("access1", "forward"): {"packets": 5, "bytes": 300}}))
+    seen = _counters_at(
+        _make_recording(tmp_path, counts={FORWARD: count, ("access1", "forward"): {"packets": 5, "bytes": 300}})
+    )
     assert (seen.packets, seen.bytes, seen.lost, seen.dropped, seen.waiting) == (960, 9600, 12, 18, 10)
     assert (seen.offered, seen.lost_percent, seen.marked) == (1000, 1.2, 7)
     assert (seen.peak_queue_bytes, seen.peak_queue_packets) == (7000, 7)
     assert seen.mean_queue_packets == pytest.approx(10 / 3), "the empty sample counts"
     assert seen.is_as_asked
-    access = _seen(Recording(tmp_path), ("access1", "forward"))
+    access = _counters_at(Recording(tmp_path), ("access1", "forward"))
     assert (access.packets, access.bytes, access.lost, access.dropped) == (5, 300, 0, 0), "nothing shapes it"
     assert (access.peak_queue_bytes, access.mean_queue_packets) == (None, None)
 
@@ -89,7 +93,7 @@ def test_where_directions_are_shaped(tmp_path: Path) -> None:
         SCENARIO
         + 'events = [{ at = "0.5 s", type = "change", link = "access2", direction = "backward", loss = "9 %" }]'
     )
-    links = {link["name"]: link for link in _recording(tmp_path, text).manifest["links"]}
+    links = {link["name"]: link for link in _make_recording(tmp_path, text).manifest["links"]}
     assert links["link1"]["forward"]["shaped_at"] == ["r1", "link1"]
     assert links["link1"]["backward"]["shaped_at"] == ["r1", "ifb.2"]
     assert [links["access2"][side]["shaped_at"] for side in ("forward", "backward")] == [None, ["r2", "access2"]]
@@ -118,7 +122,7 @@ def test_chances_of_loss_are_those_of_all_behaviours(
 ) -> None:
     (tmp_path / "loss.csv").write_text("time_s,loss_percent\n0,5\n0.5,3\n1,4\n")
     text = SCENARIO.replace('delay = "10 ms", loss = "1 %"', keys) + events
-    (link1,) = (link for link in _recording(tmp_path, text).manifest["links"] if link["name"] == "link1")
+    (link1,) = (link for link in _make_recording(tmp_path, text).manifest["links"] if link["name"] == "link1")
     assert link1["forward"]["chances"] == {"low": least, "high": most, "bursts": bursts}
 
 
@@ -137,26 +141,28 @@ def test_chances_of_loss_are_those_of_all_behaviours(
 )
 def test_losses_that_chance_does_not_explain(tmp_path: Path, loss: str, drops: int, is_reported: bool) -> None:
     text = SCENARIO.replace('loss = "1 %"', loss or 'jitter = "1 ms"')
-    recording = _recording(tmp_path, text, {FORWARD: {"packets": 10_000 - drops, "drops": drops}})
+    recording = _make_recording(tmp_path, text, {FORWARD: {"packets": 10_000 - drops, "drops": drops}})
     warnings = _warnings(recording)
-    assert [f"link1 forward lost {drops} of 10000 packets" in one for one in warnings] == [True] * is_reported, warnings
+    assert [f"link1 forward lost {drops} of 10000 packets" in warning for warning in warnings] == [
+        True
+    ] * is_reported, warnings
 
 
 def test_losses_of_a_link_whose_queue_was_emptied_are_not_compared(tmp_path: Path) -> None:
-    recording = _recording(tmp_path, counts={FORWARD: {"packets": 1000, "drops": 500}})
+    recording = _make_recording(tmp_path, counts={FORWARD: {"packets": 1000, "drops": 500}})
     _events(tmp_path, ("down", "link1", "silent"), ("up", "link1", ""))
     assert len(_warnings(recording)) == 1, "silently dropped packets never reach the queue"
     _events(tmp_path, ("down", "link1", "carrier"), ("up", "link1", ""))
     assert _warnings(recording) == []
-    assert _seen(recording).unknown == "its interface was down, which empties queues without counting"
+    assert _counters_at(recording).unknown == "its interface was down, which empties queues without counting"
 
 
 @pytest.mark.parametrize("implicit", [{"implicit": True}, {"rawflags": "10"}])
 def test_endpoints(tmp_path: Path, implicit: dict[str, Any]) -> None:
-    recording = _recording(tmp_path)
+    recording = _make_recording(tmp_path)
     file = tmp_path / "counters" / "server" / "mptcp-endpoint.json"
     asked = {"address": "10.0.4.2", "id": 1, "signal": True, "dev": "link2"}
-    (of_server,) = (one for one in network_counters(recording).get(ENDPOINTS) if one.host == "server")
+    (of_server,) = (counter for counter in network_counters(recording).get(ENDPOINTS) if counter.host == "server")
     assert of_server.asked == ("10.0.4.2 signal", "at most 8 subflows", "at most 8 announced addresses")
     file.write_text(json.dumps([asked, {"address": "10.0.2.2", "id": 2, **implicit}]))
     assert _warnings(recording) == []
@@ -175,7 +181,7 @@ def test_endpoints(tmp_path: Path, implicit: dict[str, Any]) -> None:
 
 def test_middleboxes(tmp_path: Path) -> None:
     text = SCENARIO + 'routers.r1.middlebox = { strip = ["mp_join"], drop = ["add_addr"], damage = "1 %" }'
-    boxes = network_counters(_recording(tmp_path, text)).get(MIDDLEBOXES)
+    boxes = network_counters(_make_recording(tmp_path, text)).get(MIDDLEBOXES)
     assert [(box.router, box.verb, box.option, box.packets) for box in boxes if box.router == "r1"] == [
         ("r1", "drop", "add_addr", 7),
         ("r1", "strip", "mp_join", 7),
@@ -183,7 +189,7 @@ def test_middleboxes(tmp_path: Path) -> None:
     ]
 
 
-def _unused(recording: Recording, shares: Sequence[str]) -> list[str]:
+def _unused_links(recording: Recording, shares: Sequence[str]) -> list[str]:
     recording = Recording(recording.folder)
     (ends,) = ends_of(recording)
     return list(unused_link_warnings(recording, ends, dict.fromkeys(shares, 1.0), network_counters(recording)))
@@ -193,14 +199,14 @@ BUSY: Counts = {("access1", "forward"): {"bytes": 10**6}, ("link1", "forward"): 
 
 
 def test_links_that_should_have_carried_data(tmp_path: Path) -> None:
-    recording = _recording(tmp_path / "a", counts=BUSY)
+    recording = _make_recording(tmp_path / "a", counts=BUSY)
     said = "MPTCP was in use, but no data went over access2 of client and link2 of server"
-    assert _unused(recording, ["access1>link1"]) == [said]
-    assert _unused(recording, ["access1>link1", "access2>link2"]) == [], "a subflow that is there tells by itself"
+    assert _unused_links(recording, ["access1>link1"]) == [said]
+    assert _unused_links(recording, ["access1>link1", "access2>link2"]) == [], "a subflow that is there tells by itself"
     _events(tmp_path / "a", ("down", "access2", "silent"))
-    assert _unused(recording, ["access1>link1"]) == [], "the other end of the path cannot carry data either"
+    assert _unused_links(recording, ["access1>link1"]) == [], "the other end of the path cannot carry data either"
     second = {("access2", "forward"): {"bytes": 10**5}, ("link2", "forward"): {"bytes": 10**5}}
-    assert _unused(_recording(tmp_path / "b", counts={**BUSY, **second}), ["access1>link1"]) == []
+    assert _unused_links(_make_recording(tmp_path / "b", counts={**BUSY, **second}), ["access1>link1"]) == []
 
 
 @pytest.mark.parametrize(
@@ -214,7 +220,7 @@ def test_links_that_should_have_carried_data(tmp_path: Path) -> None:
 )
 def test_links_that_are_not_meant_for_data(tmp_path: Path, transport: str) -> None:
     text = SCENARIO + f"hosts.client.transport = {{ {transport} }}"
-    assert _unused(_recording(tmp_path, text, counts=BUSY), ["access1>link1"]) == []
+    assert _unused_links(_make_recording(tmp_path, text, counts=BUSY), ["access1>link1"]) == []
 
 
 def test_links_to_a_routers_own_side_are_no_paths(tmp_path: Path) -> None:
@@ -231,10 +237,10 @@ links.dc.between = ["r2", "server"]
 workloads.bulk = { kind = "flow", from = "r1", to = "r2", size = "1 MB" }
 """
     carried = {("a", "forward"): {"bytes": 10**6}, ("b", "forward"): {"bytes": 10**6}}
-    assert _unused(_recording(tmp_path / "a", text, counts=carried), ["a", "b"]) == []
+    assert _unused_links(_make_recording(tmp_path / "a", text, counts=carried), ["a", "b"]) == []
     del carried["b", "forward"]
     said = "MPTCP was in use, but no data went over b of r1 and b of r2"
-    assert _unused(_recording(tmp_path / "b", text, counts=carried), ["a"]) == [said]
+    assert _unused_links(_make_recording(tmp_path / "b", text, counts=carried), ["a"]) == [said]
 
 
 @pytest.mark.slow
@@ -254,7 +260,9 @@ def test_results_have_it(tmp_path: Path) -> None:
     page = (tmp_path / "r.html").read_text()
     assert "The network as seen" in page
     assert "r2 → server" in page
-    assert not any(warning for run in results.recorded for one in run.result.measured for warning in _of_links(one))
+    assert not any(
+        warning for run in results.recorded for measurement in run.result.measured for warning in _of_links(measurement)
+    )
 
 
 def test_a_loss_that_differs_from_the_scenario_is_a_warning(tmp_path: Path) -> None:
@@ -266,18 +274,18 @@ def test_a_loss_that_differs_from_the_scenario_is_a_warning(tmp_path: Path) -> N
     file.write_text(json.dumps(described))
     results = open_results(tmp_path / "r")
     (run,) = (run for run in results.recorded if run.recording.folder.name == some.name)
-    assert [len(_of_links(one)) for one in run.result.measured] == [1]
+    assert [len(_of_links(measurement)) for measurement in run.result.measured] == [1]
     (row,) = (row for row in network_document([run.result])["links"] if row["seeds_outside_99.9_percent"])
     assert row["lost"]["mean"] == 500
     assert any("at random" in warning for row in results.rows for warning in row.warnings)
 
 
-def _of_links(one: WorkloadMeasurement) -> list[str]:
-    return [warning for warning in one.warnings if "at random" in warning]
+def _of_links(measurement: WorkloadMeasurement) -> list[str]:
+    return [warning for warning in measurement.warnings if "at random" in warning]
 
 
 def test_unknown_values_have_no_counters(tmp_path: Path) -> None:
     """A direction without packets has no percentage, and one without samples no peak."""
-    seen = _seen(_recording(tmp_path))
+    seen = _counters_at(_make_recording(tmp_path))
     assert (seen.offered, seen.lost_percent, seen.peak_queue_packets) == (0, None, None)
     assert replace(seen, lost=1).lost_percent == 100

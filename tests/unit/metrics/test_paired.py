@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.unit.compared import SLOWER, A, output, row_of, write
+from tests.unit.comparisons import SLOWER, A, output, row_of, write
 
 from mptcplab.metrics.paired import paired_rows
 from mptcplab.metrics.rows import ResultRow
@@ -24,7 +24,7 @@ def _rows(*rows: tuple[str, str, dict[int, float]]) -> list[ResultRow]:
     ]
 
 
-def _about(row: ResultRow, workload: str, metric: str, values: Sequence[float]) -> ResultRow:
+def _with_metric(row: ResultRow, workload: str, metric: str, values: Sequence[float]) -> ResultRow:
     """Return ``row`` of a workload that is about another metric than goodput."""
     metrics = {**row.metrics, metric: mean_interval(values)}
     samples = {**row.samples, metric: tuple(values)}
@@ -37,8 +37,10 @@ def test_paired_differences_of_a_sweep() -> None:
     faster = {seed: 2 * value for seed, value in A.items()}
     rows = _rows(("mptcp", "1 ms", faster), ("mptcp", "9 ms", faster), ("tcp", "1 ms", A), ("tcp", "9 ms", SLOWER))
     pairs = paired_rows(rows)
-    found = [(pair.key.rpartition(".")[2], pair.first, pair.second, tuple(pair.settings.values())) for pair in pairs]
-    assert found == [
+    differences = [
+        (pair.key.rpartition(".")[2], pair.first, pair.second, tuple(pair.settings.values())) for pair in pairs
+    ]
+    assert differences == [
         ("protocol", "tcp", "mptcp", ("1 ms",)), ("protocol", "tcp", "mptcp", ("9 ms",)),
         ("delay", "1 ms", "9 ms", ("mptcp",)), ("delay", "1 ms", "9 ms", ("tcp",)),
     ]  # fmt: skip
@@ -50,7 +52,7 @@ def test_paired_differences_of_a_sweep() -> None:
     assert len(notes) == 2
 
 
-def _on(path: str, row: ResultRow, *, rates: dict[str, float], conditions: str = "same") -> ResultRow:
+def _path_row(path: str, row: ResultRow, *, rates: dict[str, float], conditions: str = "same") -> ResultRow:
     """Return ``row`` of TCP on ``path``; of MPTCP on all, if it has no name."""
     shares = {path: 1.0} if path else dict.fromkeys(rates, 1 / len(rates))
     return replace(
@@ -63,7 +65,7 @@ def test_a_note_says_that_tcp_had_the_slower_path(rate_of_dsl: float, notes: int
     """TCP's path follows from the order in the file, so a bad order makes MPTCP look better than it is."""
     rates = {"dsl": rate_of_dsl, "lte": 20e6}
     before = _rows(("tcp", "1 ms", SLOWER), ("mptcp", "1 ms", A), ("tcp", "9 ms", SLOWER), ("mptcp", "9 ms", A))
-    rows = [_on("dsl" if row.settings["transport.protocol"] == "tcp" else "", row, rates=rates) for row in before]
+    rows = [_path_row("dsl" if row.settings["transport.protocol"] == "tcp" else "", row, rates=rates) for row in before]
     lines = [line for line in paired_notes(rows, FOLDER) if not line.startswith("MPTCP - TCP")]
     assert len(lines) == notes, "both points have the same note"
     assert all(line.startswith("TCP was on dsl (10 Mbit/s), and lte has a higher rate (20 Mbit/s)") for line in lines)
@@ -72,14 +74,15 @@ def test_a_note_says_that_tcp_had_the_slower_path(rate_of_dsl: float, notes: int
 def test_no_note_about_a_path_that_mptcp_did_not_use() -> None:
     rates = {"dsl": 10e6, "lte": 20e6}
     tcp, mptcp = _rows(("tcp", "1 ms", SLOWER), ("mptcp", "1 ms", A))
-    rows = [_on("dsl", tcp, rates=rates), replace(_on("", mptcp, rates=rates), shares={"dsl": 1.0})]
+    rows = [_path_row("dsl", tcp, rates=rates), replace(_path_row("", mptcp, rates=rates), shares={"dsl": 1.0})]
     assert len(paired_notes(rows, FOLDER)) == 1
 
 
 def _zip(*rows: tuple[str, str, dict[int, float]], conditions: str = "same") -> list[ResultRow]:
     rates = {"dsl": 50e6, "lte": 20e6}
     return [
-        _on(path, row_of({"name": name}, values), rates=rates, conditions=conditions) for name, path, values in rows
+        _path_row(path, row_of({"name": name}, values), rates=rates, conditions=conditions)
+        for name, path, values in rows
     ]
 
 
@@ -118,7 +121,7 @@ def test_the_notes_are_about_what_each_workload_is_about() -> None:
     rows = []
     for protocol, completion, mos in (("tcp", slow, [3.0, 3.1, 3.2]), ("mptcp", fast, [4.0, 4.1, 4.3])):
         row = row_of({"transport.protocol": protocol}, {1: 5.0, 2: 5.1, 3: 5.2})
-        rows += [_about(row, "pages", "completion_p95_s", completion), _about(row, "call", "mos", mos), row]
+        rows += [_with_metric(row, "pages", "completion_p95_s", completion), _with_metric(row, "call", "mos", mos), row]
     notes = paired_notes(rows, FOLDER)
     assert notes[0].startswith("MPTCP - TCP, completion p95, pages: -96.7 ± 14.3 ms (-48.3 %)"), notes
     # A MOS begins at 1, so that its half is no half of anything.
@@ -144,5 +147,5 @@ def test_many_pairs_are_shown_by_a_command(
 
 def test_the_command_names_the_metrics() -> None:
     rows = _rows(*((name, f"{delay} ms", A) for delay in range(15) for name in ("tcp", "mptcp")))
-    calls = [_about(row, "call", "mos", [4.0] * 6) for row in rows]
+    calls = [_with_metric(row, "call", "mos", [4.0] * 6) for row in rows]
     assert "--metric call:mos`" in paired_notes(calls, FOLDER)[-1]

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.made_manifest import manifest
+from tests.unit.manifests import manifest
 
 from mptcplab.campaign.contract import describe_scenario
 from mptcplab.metrics.catalog.paths import (
@@ -44,8 +44,8 @@ def test_aggregation_benefit_is_that_of_the_paper() -> None:
 
 
 @given(st.lists(st.floats(1, 1e9), min_size=2, max_size=5), st.floats(0, 1), st.floats(0, 1))
-def test_aggregation_benefit_grows_with_goodput(paths: list[float], one: float, other: float) -> None:
-    low, high = sorted((one * sum(paths), other * sum(paths)))
+def test_aggregation_benefit_grows_with_goodput(paths: list[float], rate: float, other: float) -> None:
+    low, high = sorted((rate * sum(paths), other * sum(paths)))
     benefits = [aggregation_benefit(goodput, paths) for goodput in (low, high)]
     assert all(benefit is not None and -1 <= benefit <= 1 + 1e-9 for benefit in benefits)
     assert (benefits[0] or 0) <= (benefits[1] or 0)
@@ -96,19 +96,19 @@ def test_capacities_that_cannot_be_told(tmp_path: Path) -> None:
 
 
 def test_a_shared_bottleneck_is_one_capacity(tmp_path: Path) -> None:
-    found = _capacities(tmp_path, SHARED, "access1>r2-server", "access2>r2-server")
-    assert found == pytest.approx([1e7 * 1448 / 1514])
+    capacities = _capacities(tmp_path, SHARED, "access1>r2-server", "access2>r2-server")
+    assert capacities == pytest.approx([1e7 * 1448 / 1514])
 
 
 def test_what_waits_is_told_from_what_came_twice() -> None:
     """300 bytes wait from 1 to 2 s and are there for good at 3 s; 100 of them come twice between 2 and 3 s."""
     on_subflows = np.array([0.0, 1000.0, 2000.0, 3100.0, 4100.0])
     in_order = np.array([0.0, 700.0, 1700.0, 3000.0, 4000.0])
-    one = Reassembly(np.arange(5.0), on_subflows, in_order)
-    assert one.duplicate == 100
+    reassembly = Reassembly(np.arange(5.0), on_subflows, in_order)
+    assert reassembly.duplicate == 100
     # 300 B of difference at 1 s and 2 s, of which at most 100 B can have come twice by then.
-    assert one.waiting.tolist() == [0, 200, 200, 0, 0]
-    figures = reassembly_metrics([one], reinjected=160)
+    assert reassembly.waiting.tolist() == [0, 200, 200, 0, 0]
+    figures = reassembly_metrics([reassembly], reinjected=160)
     assert figures["duplicate_percent"] == pytest.approx(100 * 100 / 4000)
     assert figures["reinjected_percent"] == pytest.approx(100 * 160 / 4000)
     assert figures["out_of_order_mean_bytes"] == pytest.approx(400 / 4)
@@ -137,9 +137,9 @@ def test_reassembly_of_a_recording(tmp_path: Path) -> None:
     (tmp_path / "manifest.json").write_text(json.dumps(manifest({"bulk": {"kind": "flow"}})))
     recording = Recording(tmp_path)
     (ends,) = ends_of(recording)
-    (one,) = reassemblies(recording, ends)
-    assert one.on_subflows[0] == 1000
-    assert one.in_order.tolist() == [1000, 1500, 3000, 4000]
+    (reassembly,) = reassemblies(recording, ends)
+    assert reassembly.on_subflows[0] == 1000
+    assert reassembly.in_order.tolist() == [1000, 1500, 3000, 4000]
     # 2800 - 160 + 2000 bytes on subflows, for 4000.
     assert reinjected_bytes(recording, ends) == 640
 
@@ -164,9 +164,9 @@ def test_percentiles_are_of_nearest_rank() -> None:
 
 @given(st.lists(st.floats(0, 1e6), min_size=1), st.integers(1, 100))
 def test_a_percentile_is_a_value_with_enough_below(values: list[float], wanted: int) -> None:
-    (found,) = percentiles(values, "x", "s", (wanted,)).values()
-    assert found in values
-    assert 100 * sum(value <= found for value in values) >= wanted * len(values)
+    (percentile,) = percentiles(values, "x", "s", (wanted,)).values()
+    assert percentile in values
+    assert 100 * sum(value <= percentile for value in values) >= wanted * len(values)
 
 
 def test_columns_keep_their_order_and_hide_what_is_not_for_tables() -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.unit.made_results import make_results
+from tests.unit.results_folders import make_results
 
 from mptcplab.metrics.instants import follows_trace
 from mptcplab.metrics.subflows import ends_of
@@ -25,13 +25,13 @@ transport.protocol = "mptcp"
 """
 
 
-def _recording(folder: Path, rows: str) -> Recording:
+def _make_recording(folder: Path, rows: str) -> Recording:
     (folder / "t.csv").write_text(f"time_s,rate_mbit_s\n{rows}")
     experiment = make_results(folder / "made", SCENARIO.format(trace=folder / "t.csv"))
     (run,) = (folder / "made" / "runs").iterdir()
     keys = ("kind", "link", "direction", "value")
     plan = compile_plan(experiment.points[0].scenario, seed=1)
-    rows_of = [{"instant_ns": one.at_ns, **{key: getattr(one, key) for key in keys}} for one in plan.events]
+    rows_of = [{"instant_ns": event.at_ns, **{key: getattr(event, key) for key in keys}} for event in plan.events]
     samples.write(rows_of, run / "events.parquet")
     return Recording(run)
 
@@ -46,13 +46,13 @@ def _recording(folder: Path, rows: str) -> Recording:
     ids=["the longest of two", "not longer than a usual timeout", "slow, but not a pause"],
 )
 def test_a_long_pause_has_a_warning(tmp_path: Path, rows: str, longest: str | None) -> None:
-    recording = _recording(tmp_path, rows)
+    recording = _make_recording(tmp_path, rows)
     (ends,) = ends_of(recording)
-    found = list(pause_warnings(recording, ends, (), with_mptcp=True))
+    warnings = list(pause_warnings(recording, ends, (), with_mptcp=True))
     if longest is None:
-        assert found == []
+        assert warnings == []
     else:
-        (warning,) = found
+        (warning,) = warnings
         assert warning.startswith(f"link1 has a rate of 0 by its trace, for up to {longest}: packets wait")
     # TCP uses one path, and the other's pauses do not matter to it.
     paths = recording.manifest["paths"]["bulk"]
@@ -61,7 +61,7 @@ def test_a_long_pause_has_a_warning(tmp_path: Path, rows: str, longest: str | No
 
 
 def test_a_workload_follows_the_trace_of_its_paths_in_their_direction(tmp_path: Path) -> None:
-    recording = _recording(tmp_path, "0,10\n5,1\n8,10\n")
+    recording = _make_recording(tmp_path, "0,10\n5,1\n8,10\n")
     forward = any(side == "backward" for path in recording.manifest["paths"]["bulk"].values() for _, side in path)
     assert forward, "the data flows against the links"
     assert follows_trace(recording, "bulk")

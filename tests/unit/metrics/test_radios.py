@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.unit.made_manifest import manifest
+from tests.unit.manifests import manifest
 
 from mptcplab.errors import LabError
 from mptcplab.figure.timelines import TimelineCurve as Curve
@@ -74,7 +74,7 @@ def change(at_s: float, device: str, station: str | None, event: str, **more: in
     return {"at_ns": ZERO_NS + round(at_s * 1e9), "device": device, **peer, "event": event, **more}
 
 
-def recorded(folder: Path, lines: dict[str, list[Line]], radios: list[Line] = RADIOS) -> Recording:
+def make_recording(folder: Path, lines: dict[str, list[Line]], radios: list[Line] = RADIOS) -> Recording:
     (folder / "out").mkdir(parents=True)
     for node, of_node in lines.items():
         text = "".join(json.dumps(line) + "\n" for line in of_node)
@@ -87,7 +87,7 @@ def recorded(folder: Path, lines: dict[str, list[Line]], radios: list[Line] = RA
 @pytest.fixture
 def walk(tmp_path: Path) -> Recording:
     """A station that is with ap1, comes back to it, and then roams to ap2."""
-    return recorded(
+    return make_recording(
         tmp_path / "walk",
         {
             "walker": [
@@ -117,13 +117,13 @@ def walk(tmp_path: Path) -> Recording:
 
 def test_samples_name_both_ends(walk: Recording) -> None:
     samples = radio_samples(walk)
-    assert [(one.node, one.peer, one.link) for one in samples if one.time_ns == 0] == [
+    assert [(sample.node, sample.peer, sample.link) for sample in samples if sample.time_ns == 0] == [
         ("walker", "ap1", "wifi"),
         ("ap1", "walker", "wifi"),
     ]
     assert samples[0].time_ns == -(10**9)
     assert samples[0].rssi_dbm is None
-    assert not [one for one in samples if one.rssi_dbm == -90], "a station that the scenario does not have"
+    assert not [sample for sample in samples if sample.rssi_dbm == -90], "a station that the scenario does not have"
 
 
 def test_sums_count_from_time_zero_and_over_associations(walk: Recording) -> None:
@@ -146,23 +146,23 @@ def test_rates_of_802_11n_have_their_index(tmp_path: Path) -> None:
         sample(1, "air0", STATION, -50, rx_kbps=6000, **high),
         sample(2, "air0", STATION, -50, rx_kbps=65000, rx_mcs=7, tx_kbps=58500, tx_mcs=6),
     ]
-    recording = recorded(tmp_path / "n", {"walker": [], "ap1": lines, "ap2": []})
+    recording = make_recording(tmp_path / "n", {"walker": [], "ap1": lines, "ap2": []})
     samples = radio_samples(recording)
-    assert [(one.tx_mcs, one.tx_short_guard) for one in samples] == [(None, None), (7, True), (6, False)]
-    assert [(one.rx_mcs, one.rx_short_guard) for one in samples] == [(None, None), (None, None), (7, False)]
+    assert [(sample.tx_mcs, sample.tx_short_guard) for sample in samples] == [(None, None), (7, True), (6, False)]
+    assert [(sample.rx_mcs, sample.rx_short_guard) for sample in samples] == [(None, None), (None, None), (7, False)]
     (link,) = radio_links(recording)
     assert (link.rx_kbps, link.rx_mcs) == ((6000 + 65000) / 2, 7), "from time zero"
     assert (link.tx_kbps, link.tx_mcs) == ((72200 + 58500) / 2, 6.5)
     table = scope_table(scope_rows(RADIO_LINKS, [run_of(recording)]), {})
-    found = dict(zip(table.headings, table.rows[0], strict=True))
-    assert (found["rx MCS"], found["tx MCS"], found["rx Mbit/s"]) == ("7.00", "6.50", "35.50")
+    row = dict(zip(table.headings, table.rows[0], strict=True))
+    assert (row["rx MCS"], row["tx MCS"], row["rx Mbit/s"]) == ("7.00", "6.50", "35.50")
     assert len(table.notes) == 2
 
 
 def test_associations_count_after_time_zero_and_roams_are_changes(walk: Recording) -> None:
-    assert [one.associations for one in radio_links(walk)] == [1, 1]
+    assert [radio_link.associations for radio_link in radio_links(walk)] == [1, 1]
     seen = changes_of_stations(walk)
-    assert [(one.kind, one.peer, one.reason) for one in seen] == [
+    assert [(change.kind, change.peer, change.reason) for change in seen] == [
         ("disassociated", "ap1", 4),
         ("associated", "ap1", None),
         ("roamed", "ap2", None),
@@ -174,18 +174,18 @@ def test_associations_count_after_time_zero_and_roams_are_changes(walk: Recordin
 
 def test_a_station_that_never_was_associated_is_a_warning(tmp_path: Path) -> None:
     nothing: dict[str, list[Line]] = {"walker": [], "ap1": [], "ap2": []}
-    (only,) = radio_links(recorded(tmp_path / "none", nothing))
+    (only,) = radio_links(make_recording(tmp_path / "none", nothing))
     assert (only.link, only.rssi_dbm, only.rx_bytes) == ("wifi", None, 0)
     assert list(radio_warnings([only])) == ["the radio of wifi was never associated"]
 
 
 def test_runs_without_radios_have_none(tmp_path: Path) -> None:
-    recording = recorded(tmp_path / "wired", {}, radios=[])
+    recording = make_recording(tmp_path / "wired", {}, radios=[])
     assert (radio_samples(recording), associations(recording), radio_links(recording)) == ((), (), [])
 
 
 def test_incomplete_lines_are_damage(tmp_path: Path) -> None:
-    recording = recorded(tmp_path / "torn", {"walker": [], "ap1": [], "ap2": []})
+    recording = make_recording(tmp_path / "torn", {"walker": [], "ap1": [], "ap2": []})
     (recording.folder / "out" / "radio.ap1.out").write_text('{"at_ns":100')
     with pytest.raises(LabError, match="what radios heard in"):
         radio_samples(recording)
@@ -200,7 +200,7 @@ def test_rows_and_table_over_seeds(walk: Recording) -> None:
     results = [run_of(walk)]
     document = network_document(results)
     assert document["radios"][0]["rssi_dbm"]["mean"] == pytest.approx(-44)
-    assert [one["rx_bytes"]["mean"] for one in document["access_points"]] == [330, 7]
+    assert [access_point["rx_bytes"]["mean"] for access_point in document["access_points"]] == [330, 7]
     assert [row.first.access_point for row in scope_rows(ACCESS_POINTS, results)] == ["ap1", "ap2"]
     table = scope_table(scope_rows(RADIO_LINKS, results), {})
     assert table.rows[0][:3] == ("wifi", "walker", "ap1")

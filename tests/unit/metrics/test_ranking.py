@@ -10,7 +10,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from tests.unit.compared import output, row_of, write
+from tests.unit.comparisons import output, row_of, write
 
 from mptcplab.stats import mean_interval
 
@@ -132,8 +132,10 @@ def test_n_of_a_test_that_does_not_have_all_runs(
     """With `repeats = until`, points have different numbers of runs, and only shared seeds are in a test."""
     counts = {"default": 3, "blest": 6, "ecf": 5}
     rows = [
-        row_of({"transport.scheduler": one}, {seed: 100.0 + 9 * place + seed % 3 for seed in range(n)}, run=one)
-        for place, (one, n) in enumerate(counts.items())
+        row_of(
+            {"transport.scheduler": scheduler}, {seed: 100.0 + 9 * place + seed % 3 for seed in range(n)}, run=scheduler
+        )
+        for place, (scheduler, n) in enumerate(counts.items())
     ]
     folder = write(tmp_path / "a", rows)
     _, out, _ = output(capsys, monkeypatch, folder, "--by", "transport.scheduler")

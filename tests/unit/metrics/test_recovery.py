@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.made_manifest import manifest
+from tests.unit.manifests import manifest
 
 from mptcplab.metrics.catalog.recovery import recoveries, recovery_metrics, workload_recoveries
 from mptcplab.metrics.delivery import Delivery, earlier_rate, gap_s, read_delivery, recovery_s
@@ -65,12 +65,14 @@ def test_a_gap_is_the_longest_pause_around_the_instant() -> None:
 
 
 def test_restorations_count_against_the_rate_before_their_failure() -> None:
-    found = recoveries(CUT, [Instant(14, False, "link1"), Instant(10, True, "link1"), Instant(13, False, "link9")])
-    assert [one.at.time_s for one in found] == [10, 14], "what was restored without a failure has nothing to return to"
-    assert [one.level_bps for one in found] == pytest.approx([7200, 7200])
-    assert found[0].recovery_s is None, "not back before the restoration"
-    assert found[1].recovery_s == pytest.approx(2.9, abs=1e-6)
-    figures = recovery_metrics(found)
+    instants = recoveries(CUT, [Instant(14, False, "link1"), Instant(10, True, "link1"), Instant(13, False, "link9")])
+    assert [recovery.at.time_s for recovery in instants] == [10, 14], (
+        "what was restored without a failure has nothing to return to"
+    )
+    assert [recovery.level_bps for recovery in instants] == pytest.approx([7200, 7200])
+    assert instants[0].recovery_s is None, "not back before the restoration"
+    assert instants[1].recovery_s == pytest.approx(2.9, abs=1e-6)
+    figures = recovery_metrics(instants)
     assert figures["gap_s"] == pytest.approx(4.1)
     assert figures["recovery_after_failure_s"] == float("inf"), "never within the time that it had"
     assert figures["recovery_after_restoration_s"] == pytest.approx(2.9, abs=1e-6)
@@ -80,17 +82,17 @@ def test_links_that_fail_and_return_together_do_not_end_each_others_time() -> No
     alone = [Instant(10, True, "link1"), Instant(14, False, "link1")]
     beside = [Instant(10, True, "link2"), Instant(14, False, "link2")]
     together = recoveries(CUT, [*alone, *beside])
-    assert [(one.at.time_s, one.recovery_s, one.gap_s) for one in together] == [
-        (one.at.time_s, one.recovery_s, one.gap_s) for one in recoveries(CUT, alone) for _ in beside
+    assert [(recovery.at.time_s, recovery.recovery_s, recovery.gap_s) for recovery in together] == [
+        (recovery.at.time_s, recovery.recovery_s, recovery.gap_s) for recovery in recoveries(CUT, alone) for _ in beside
     ]
     assert recovery_metrics(together) == recovery_metrics(recoveries(CUT, alone))
 
 
 def test_a_time_shorter_than_a_window_shows_no_recovery() -> None:
     """It is unknown whether the rate would have been back: that is not the same as never."""
-    found = recoveries(CUT, [Instant(10, True), Instant(10.9, False)])
-    assert [one.has_time for one in found] == [False, True]
-    assert "recovery_after_failure_s" not in recovery_metrics(found)
+    instants = recoveries(CUT, [Instant(10, True), Instant(10.9, False)])
+    assert [recovery.has_time for recovery in instants] == [False, True]
+    assert "recovery_after_failure_s" not in recovery_metrics(instants)
 
 
 def test_instants_outside_of_the_transfer_say_nothing() -> None:
@@ -107,18 +109,18 @@ def test_recovery_and_gap_keep_their_bounds(pieces: list[tuple[int, float]], par
     curve = _curve([(2, 1000), *((tenths / 10, speed) for tenths, speed in pieces)])
     instant = part * curve.end_s
     level = share * 8000
-    found = recovery_s(curve, instant, level, curve.end_s)
-    if found is not None:
-        assert 0 <= found <= curve.end_s - instant
-        assert curve.rate(instant + found, instant + found + 1) >= level * (1 - 1e-9)
+    duration_s = recovery_s(curve, instant, level, curve.end_s)
+    if duration_s is not None:
+        assert 0 <= duration_s <= curve.end_s - instant
+        assert curve.rate(instant + duration_s, instant + duration_s + 1) >= level * (1 - 1e-9)
         lower = recovery_s(curve, instant, level / 2, curve.end_s)
         assert lower is not None
-        assert lower <= found, "half the rate is never back later"
+        assert lower <= duration_s, "half the rate is never back later"
     gap = gap_s(curve, instant, curve.end_s)
     assert gap is None or 0 < gap <= curve.end_s
 
 
-def _recording(folder: Path, workload: str = "flow", **events: Any) -> Recording:
+def _make_recording(folder: Path, workload: str = "flow", **events: Any) -> Recording:
     """Two connections of 1000 B/s each, sampled every 500 ms for 10 s; no data from 4 to 6 s."""
     rows: list[samples.Row] = []
     for step in range(21):
@@ -144,7 +146,7 @@ def _recording(folder: Path, workload: str = "flow", **events: Any) -> Recording
 
 @pytest.mark.parametrize("kind", ["flow", "iperf3"])
 def test_delivery_of_a_recording(tmp_path: Path, kind: str) -> None:
-    recording = _recording(tmp_path, kind)
+    recording = _make_recording(tmp_path, kind)
     (ends,) = ends_of(recording)
     curve = read_delivery(recording, ends)
     assert curve is not None
@@ -159,7 +161,7 @@ def test_recoveries_of_a_recording(tmp_path: Path, kinds: tuple[str, str]) -> No
     """Both directions of a link are one failure, and a change of another link is none."""
     instants = [4 * _NS, 6 * _NS, 6 * _NS, 4 * _NS]
     links = ["link1", "link1", "link2", "link1"]
-    recording = _recording(tmp_path, instant_ns=instants, kind=[*kinds, "change", kinds[0]], link=links)
+    recording = _make_recording(tmp_path, instant_ns=instants, kind=[*kinds, "change", kinds[0]], link=links)
     (ends,) = ends_of(recording)
     failure, repair = workload_recoveries(recording, ends)
     assert failure.recovery_s is None
@@ -190,11 +192,11 @@ def test_a_gap_that_has_not_ended_is_none_of_a_run() -> None:
     """The sender went on for 10 s after the last data that arrived."""
     curve = _curve([(10, 1000), (10, 0)])
     sent = replace(curve, sent_until_s=20.0)
-    (found,) = recoveries(sent, [Instant(9.95, True)])
-    assert found.gap_s == float("inf")
-    assert recovery_metrics([found]) == dict.fromkeys(("gap_s", "recovery_after_failure_s"), float("inf"))
+    (recovery,) = recoveries(sent, [Instant(9.95, True)])
+    assert recovery.gap_s == float("inf")
+    assert recovery_metrics([recovery]) == dict.fromkeys(("gap_s", "recovery_after_failure_s"), float("inf"))
     at_end = replace(curve, sent_until_s=10.0)
-    (found,) = recoveries(at_end, [Instant(9.95, True)])
-    assert recovery_metrics([found]) == {"gap_s": pytest.approx(0.1)}, "the end of the data is no gap"
+    (recovery,) = recoveries(at_end, [Instant(9.95, True)])
+    assert recovery_metrics([recovery]) == {"gap_s": pytest.approx(0.1)}, "the end of the data is no gap"
     (unknown,) = recoveries(curve, [Instant(10.05, True)])
     assert (unknown.gap_s, recovery_metrics([unknown])) == (None, {})

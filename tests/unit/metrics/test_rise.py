@@ -22,8 +22,8 @@ def test_a_constant_rate_has_risen_after_one_window() -> None:
 
 def test_a_step_is_found_where_the_window_is_full() -> None:
     # 4 s at half the rate, 6 s at the whole one; a window is about 1 s. It has 90 % with 0.8 s of the whole rate.
-    found = rise_s(_curve([50.0] * 40 + [100.0] * 60))
-    assert found == pytest.approx(3.9 + 0.8, abs=0.1), found
+    rise = rise_s(_curve([50.0] * 40 + [100.0] * 60))
+    assert rise == pytest.approx(3.9 + 0.8, abs=0.1), rise
 
 
 def test_the_shape_counts_and_not_the_scale() -> None:

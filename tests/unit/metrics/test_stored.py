@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.compared import SLOWER, A, row_of
+from tests.unit.comparisons import SLOWER, A, row_of
 
 from mptcplab.errors import InputError
 from mptcplab.metrics.compare import collect_sides

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from matplotlib.figure import Figure as MplFigure
-from tests.unit.made_manifest import manifest
+from tests.unit.manifests import manifest
 
 from mptcplab.errors import LabError
 from mptcplab.figure import lines as figure
@@ -59,7 +59,7 @@ def test_samples_of_others_are_not_those_of_a_program(tmp_path: Path) -> None:
     samples.write([row], tmp_path / "subflows.parquet")
     table = Recording(tmp_path).subflows
     assert last_rows(table, node="server", program="datagrams.server") == []
-    assert [one["bytes_received"] for one in last_rows(table, node="server", program=None)] == [9]
+    assert [last_row["bytes_received"] for last_row in last_rows(table, node="server", program=None)] == [9]
 
 
 def test_the_last_sample_of_a_closed_socket_is_the_last_with_counts(tmp_path: Path) -> None:
@@ -113,7 +113,7 @@ def test_a_percentage_of_nothing_is_not_known() -> None:
     assert replace(sockets, sent_bytes=5).retransmitted_percent == 0
 
 
-def _recording(folder: Path, kind: str = "flow", **outputs: list[dict[str, Any]]) -> Recording:
+def _make_recording(folder: Path, kind: str = "flow", **outputs: list[dict[str, Any]]) -> Recording:
     workload: dict[str, Any] = {
         "kind": kind,
         "from": "client",
@@ -139,7 +139,7 @@ def test_a_connection_that_fell_back_has_reinjected_nothing(tmp_path: Path) -> N
     ]
     samples.write(subflows, tmp_path / "subflows.parquet")
     samples.write([{**at, "conn": 0, "bytes_sent": 1000}, {**at, "conn": 1}], tmp_path / "connections.parquet")
-    recording = _recording(tmp_path)
+    recording = _make_recording(tmp_path)
     (ends,) = ends_of(recording)
     assert reinjected_bytes(recording, ends) == 60
     subflows[0]["bytes_retrans"] = None
@@ -158,7 +158,7 @@ def test_a_receiver_without_a_report_is_not_one_that_got_nothing(tmp_path: Path)
     sender = {"event": "end", "conn": 0, "t_ns": 10, "bytes": 0, "first_ns": 0, "messages": 50, "last_ns": 10}
     for folder, said in (("nothing", []), ("broken", [{"event": "start", "conn": 0, "t_ns": 0}])):
         (tmp_path / folder).mkdir()
-        recording = _recording(tmp_path / folder, "udp", client=[sender], server=said)
+        recording = _make_recording(tmp_path / folder, "udp", client=[sender], server=said)
         workload = workload_of(read_workload(recording, "bulk"))
         if said:
             with pytest.raises(LabError, match="no end"):
@@ -170,7 +170,7 @@ def test_a_receiver_without_a_report_is_not_one_that_got_nothing(tmp_path: Path)
 def test_data_that_took_no_time_has_no_goodput(tmp_path: Path) -> None:
     start = {"event": "start", "conn": 0, "t_ns": 100}
     end = {"event": "end", "conn": 0, "t_ns": 100, "connect_ns": 0, "bytes": 5, "last_ns": 100}
-    recording = _recording(tmp_path, client=[start, end], server=[end])
+    recording = _make_recording(tmp_path, client=[start, end], server=[end])
     with pytest.raises(LabError, match="goodput is undefined"):
         workload_of(read_workload(recording, "bulk")).read(recording, "bulk")
 
@@ -223,20 +223,20 @@ def _made_zero(text: str) -> bool:
 
 def test_no_code_behind_a_recording_makes_zero_of_nothing() -> None:
     files = [file for room in _ROOMS for file in ([SOURCE / room] if "." in room else (SOURCE / room).rglob("*.py"))]
-    found = [
+    lines = [
         f"{file.relative_to(SOURCE)}:{number}: {line.strip()}"
         for file in files
         for number, line in enumerate(file.read_text().splitlines(), start=1)
         if _made_zero(line)
     ]
-    print(found)
-    assert [one for one in found if not any(text in one for text in _ZERO_IS_TRUE)] == []
-    assert [text for text in _ZERO_IS_TRUE if not any(text in one for one in found)] == [], "nobody needs it any more"
+    print(lines)
+    assert [line for line in lines if not any(text in line for text in _ZERO_IS_TRUE)] == []
+    assert [text for text in _ZERO_IS_TRUE if not any(text in line for line in lines)] == [], "nobody needs it any more"
     assert len(files) > 50
 
 
 @pytest.mark.parametrize(
-    ("line", "found"),
+    ("line", "made_up"),
     [
         ("total = row['bytes'] or 0", True),
         ("low = mean - (self.half_width or 0.0)", True),
@@ -247,5 +247,5 @@ def test_no_code_behind_a_recording_makes_zero_of_nothing() -> None:
         ('gap = row.get("pause_ns")', False),
     ],
 )
-def test_the_guard_finds(line: str, *, found: bool) -> None:
-    assert _made_zero(line) is found
+def test_the_guard_finds(line: str, *, made_up: bool) -> None:
+    assert _made_zero(line) is made_up

@@ -38,16 +38,16 @@ def test_what_the_kernel_accepted_and_no_sample_shows(accepted: int, joined: int
 
 def test_one_subflow_is_only_what_was_seen() -> None:
     """Of 25 pages a sample every half second saw one, which had one subflow: "1 subflow" said that none had more."""
-    one = MptcpUse(1, 1, 0, subflows=1, carrying={1: 1}, unseen=12)
-    assert one.text == "1 subflow seen"
-    assert use_of_all([one, one]).text == "1 subflow seen"
+    use = MptcpUse(1, 1, 0, subflows=1, carrying={1: 1}, unseen=12)
+    assert use.text == "1 subflow seen"
+    assert use_of_all([use, use]).text == "1 subflow seen"
     assert MptcpUse(1, 1, 0, subflows=1, carrying={1: 1}).text == "1 subflow"
     assert MptcpUse(2, 2, 0, subflows=2, carrying={1: 1, 2: 1}, unseen=12).text == "1 to 2 subflows", "it was seen"
     assert MptcpUse(1, 1, 0, subflows=2, carrying={1: 1}, unseen=12).text == "1 of 2 subflows seen"
     assert MptcpUse(1, 0, 0, unseen=12).text == "no"
 
 
-def _said(use: MptcpUse, shares: dict[str, float]) -> list[str]:
+def _list_warnings(use: MptcpUse, shares: dict[str, float]) -> list[str]:
     ends = Ends("files", "server", "client", None, None, None, (80,), is_bulk=True, has_control_connections=False)
     workload = RecordedWorkload("files", "http", "client", "server", ends, {})
     transports = {name: Transport(protocol="mptcp") for name in ("client", "server")}
@@ -62,10 +62,10 @@ def _said(use: MptcpUse, shares: dict[str, float]) -> list[str]:
 def test_a_row_claims_nothing_of_connections_that_were_not_seen() -> None:
     """One of 30 was sampled; the table said that the second line carried nothing."""
     shares = {"link1": 1.0, "link2": 0.0}
-    (only,) = _said(MptcpUse(1, 1, 0, subflows=2, carrying={1: 1}, unseen=29), shares)
+    (only,) = _list_warnings(MptcpUse(1, 1, 0, subflows=2, carrying={1: 1}, unseen=29), shares)
     assert "samples miss connections that the kernel accepted" in only
     assert "`interval` in [record]" in only
-    some = _said(MptcpUse(6, 6, 0, subflows=2, carrying={1: 2, 2: 4}, unseen=24), {"link1": 0.7, "link2": 0.3})
+    some = _list_warnings(MptcpUse(6, 6, 0, subflows=2, carrying={1: 2, 2: 4}, unseen=24), {"link1": 0.7, "link2": 0.3})
     assert some == ["MPTCP was in use, but only one subflow carried data in 2 of 6 connections that samples show"]
-    every = _said(MptcpUse(1, 1, 0, subflows=2, carrying={1: 1}), shares)
+    every = _list_warnings(MptcpUse(1, 1, 0, subflows=2, carrying={1: 1}), shares)
     assert len(every) == 2, "all were seen: it is said of both the connection and the path"

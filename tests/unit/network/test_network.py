@@ -18,12 +18,14 @@ from mptcplab.scenario.links import DirectionSettings
 from mptcplab.scenario.trace import parse
 
 
-@pytest.mark.parametrize("one", BEHAVIOURS, ids=lambda one: one.name)
-def test_its_minimal_keys_have_an_effect(one: Behaviour[Any]) -> None:
+@pytest.mark.parametrize("behaviour", BEHAVIOURS, ids=lambda behaviour: behaviour.name)
+def test_its_minimal_keys_have_an_effect(behaviour: Behaviour[Any]) -> None:
     """It alone is active, pictures show it, and it changes the disciplines unless it never does."""
-    settings, plain = DirectionSettings.model_validate(one.smallest), DirectionSettings()
-    assert [each.name for each in BEHAVIOURS if each.is_active(settings)] == [one.name]
-    shapes = any(getattr(type(one), method) is not getattr(Behaviour, method) for method in ("netem", "disciplines"))
+    settings, plain = DirectionSettings.model_validate(behaviour.smallest), DirectionSettings()
+    assert [each.name for each in BEHAVIOURS if each.is_active(settings)] == [behaviour.name]
+    shapes = any(
+        getattr(type(behaviour), method) is not getattr(Behaviour, method) for method in ("netem", "disciplines")
+    )
     assert (disciplines(settings) != disciplines(plain)) == shapes
     assert direction_words([settings.model_dump(mode="json")]) != direction_words([plain.model_dump(mode="json")])
 
@@ -43,7 +45,9 @@ def test_events_change_variable_keys(key: str) -> None:
     assert [words[0] for words in old] == [words[0] for words in new]
 
 
-@pytest.mark.parametrize(("key", "column"), [(key, name) for key, one in VARIABLE_KEYS.items() for name in one.columns])
+@pytest.mark.parametrize(
+    ("key", "column"), [(key, name) for key, variable_key in VARIABLE_KEYS.items() for name in variable_key.columns]
+)
 def test_traces_set_variable_keys(key: str, column: str) -> None:
     """Each column, with one that bounds it, sets the value of its key."""
     bound = VARIABLE_KEYS[key].bounded_by

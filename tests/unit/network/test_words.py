@@ -25,8 +25,8 @@ def _points(tmp_path: Path, text: str) -> list[dict[str, Any]]:
 
 def _line1(tmp_path: Path, text: str) -> dict[str, Any]:
     (point,) = _points(tmp_path, f"[links.link1]\n{text}")
-    found: dict[str, Any] = point["links"]["link1"]
-    return found
+    link: dict[str, Any] = point["links"]["link1"]
+    return link
 
 
 def test_plain_lines_need_no_words(tmp_path: Path) -> None:

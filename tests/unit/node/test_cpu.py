@@ -83,22 +83,24 @@ transport = {}
 
 def test_a_gateways_program_is_charged_on_its_node(tmp_path: Path) -> None:
     plan = _plan(tmp_path, GATEWAY + CPU)
-    assert [one.name for one in plan.programs if one.argv[: len(CHARGED)] == CHARGED] == ["gateway.entry-bond"]
+    assert [program.name for program in plan.programs if program.argv[: len(CHARGED)] == CHARGED] == [
+        "gateway.entry-bond"
+    ]
 
 
 def test_the_cpu_adds_its_settings_and_counter_and_changes_nothing_else(tmp_path: Path) -> None:
     without, plan = (json.loads(_plan(tmp_path, SCENARIO + end).to_json()) for end in ("", CPU))
     settings = ["net.lab.cpu_per_call_ps=1200000", "net.lab.cpu_per_byte_ps=350"]
-    (changed,) = [one for one in plan["setup"] if settings[0] in one["argv"]]
+    (changed,) = [command for command in plan["setup"] if settings[0] in command["argv"]]
     assert (changed["node"], changed["argv"][-2:]) == ("server", settings)
     changed["argv"] = changed["argv"][:-2]
     assert plan["setup"] == without["setup"]
-    (counter,) = [one for one in plan["counters"] if one["name"] == "cpu.txt"]
+    (counter,) = [counter for counter in plan["counters"] if counter["name"] == "cpu.txt"]
     assert (counter["node"], counter["argv"]) == ("server", ["cat", "/proc/net/lab_cpu"])
     plan["counters"].remove(counter)
-    for one in plan["programs"]:
-        if one["name"] == "bulk.server":
-            one["argv"], one["starts"] = one["argv"][len(CHARGED) :], []
+    for program in plan["programs"]:
+        if program["name"] == "bulk.server":
+            program["argv"], program["starts"] = program["argv"][len(CHARGED) :], []
     assert plan == without
 
 
@@ -157,7 +159,7 @@ COUNTED = "calls 12\nbytes 3000\nbusy_ns 701000000\ninterval_ns 100000000\n" + "
 ENDS = Ends("bulk", "client", "server", None, None, None, (5001,), is_bulk=True, has_control_connections=False)
 
 
-def _recording(folder: Path, *, end_ns: int, cpu: bool = True) -> Recording:
+def _make_recording(folder: Path, *, end_ns: int, cpu: bool = True) -> Recording:
     programs = [
         {"name": "bulk.server", "role": "server", "start_ns": -(10**9), "end_ns": 10**9},
         {"name": "bulk.client", "role": "client", "start_ns": 0, "end_ns": end_ns},
@@ -180,14 +182,14 @@ def test_the_share_is_that_of_the_workloads_time(tmp_path: Path) -> None:
         "half of a full interval, half of a half full one"
     )
     assert use.share(0, 0) == 0
-    assert shares(_recording(tmp_path / "r", end_ns=500_000_000), ENDS) == {"server": 1}
+    assert shares(_make_recording(tmp_path / "r", end_ns=500_000_000), ENDS) == {"server": 1}
 
 
 def test_a_warning_names_the_cpu_that_was_busy(tmp_path: Path) -> None:
     limited, idle, none = (
-        list(cpu_warnings(_recording(tmp_path / name, end_ns=end_ns, cpu=cpu), ENDS))
+        list(cpu_warnings(_make_recording(tmp_path / name, end_ns=end_ns, cpu=cpu), ENDS))
         for name, end_ns, cpu in (("a", 550_000_000, True), ("b", 900_000_000, True), ("c", 550_000_000, False))
     )
     assert limited == ["the CPU of server was busy 95 % of the time: it may have been the limit"]
     assert idle == none == []
-    assert cpu_uses(_recording(tmp_path / "d", end_ns=1, cpu=False)) == {}
+    assert cpu_uses(_make_recording(tmp_path / "d", end_ns=1, cpu=False)) == {}

@@ -16,10 +16,10 @@ _PAIRS = st.lists(st.permutations(NAMES).map(lambda names: (names[0], names[1]))
 
 def _graph(pairs: list[tuple[str, str]], relays: set[str]) -> Graph:
     ports = {}
-    for number, (one, other) in enumerate(pairs):
+    for number, (first, other) in enumerate(pairs):
         here, there = (ipaddress.ip_interface(f"10.0.{number}.{end}/24") for end in (1, 2))
-        ports[one, f"l{number}"] = Port(one, f"l{number}", here, other, there)
-        ports[other, f"l{number}"] = Port(other, f"l{number}", there, one, here)
+        ports[first, f"l{number}"] = Port(first, f"l{number}", here, other, there)
+        ports[other, f"l{number}"] = Port(other, f"l{number}", there, first, here)
     return Graph(NAMES, ports, relays)
 
 

@@ -26,7 +26,7 @@ CLAMP = PLUGINS / "clamp.toml"
 LINKS = {"link1": {"between": ["client", "it"]}, "link2": {"between": ["it", "server"]}}
 
 
-def resolved(kind: str) -> Scenario:
+def smallest_scenario(kind: str) -> Scenario:
     """Return the smallest scenario with a node of the kind, called ``it``."""
     hosts: dict[str, Any] = {"client": {}, "server": {}}
     nodes: dict[str, Any] = {"hosts": hosts}
@@ -38,7 +38,7 @@ def resolved(kind: str) -> Scenario:
 
 @pytest.mark.parametrize("kind", NODE_KINDS)
 def test_example(kind: str) -> None:
-    scenario = resolved(kind)
+    scenario = smallest_scenario(kind)
     plan = compile_plan(scenario, seed=1)
     assert "it" in plan.nodes
     assert {command.node for command in plan.setup} >= {"it"}
@@ -52,12 +52,12 @@ def test_example(kind: str) -> None:
 def test_only_functions_beyond_the_kind_have_a_caption() -> None:
     router = NODE_KINDS["router"]
     assert router.caption({"nat": [], "middlebox": {"strip": []}}) == ""
-    it = json.loads(resolved("router").model_dump_json())["routers"]["it"]
+    it = json.loads(smallest_scenario("router").model_dump_json())["routers"]["it"]
     assert router.caption(it) == "NAT at link2; strips mp_join; speaks MPTCP"
 
 
 def test_nodes_that_forward_shape_unless_they_have_sockets() -> None:
-    nodes = {**resolved("router").nodes, "plain": Router()}
+    nodes = {**smallest_scenario("router").nodes, "plain": Router()}
     assert {name: (node.forwards, node.own_transport is None, node.shapes) for name, node in nodes.items()} == {
         "client": (False, False, False),
         "server": (False, False, False),
@@ -87,7 +87,7 @@ def python(*arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def printed(*arguments: str) -> str:
+def run_command(*arguments: str) -> str:
     """What a command prints that has to succeed."""
     done = python(*arguments)
     assert done.returncode == 0, done.stderr
@@ -96,22 +96,22 @@ def printed(*arguments: str) -> str:
 
 @pytest.mark.slow
 def test_schema_of_a_plugin() -> None:
-    schema = json.loads(printed("-m", "mptcplab", "schema"))
+    schema = json.loads(run_command("-m", "mptcplab", "schema"))
     assert schema["properties"]["clamps"]["additionalProperties"] == {"$ref": "#/definitions/Clamp"}
     assert schema["definitions"]["Clamp"]["properties"]["mss"]["maximum"] == 65535
 
 
 @pytest.mark.slow
 def test_reference_of_a_plugin() -> None:
-    reference = printed("-m", "mptcplab.scenario.reference")
+    reference = run_command("-m", "mptcplab.scenario.reference")
     assert "### `[clamps.NAME]`" in reference
     assert "| `mss` | whole number, 88 to 65535 | required | maximum segment size |" in reference
 
 
 @pytest.mark.slow
 def test_show_and_plan_of_a_plugin() -> None:
-    assert "[clamps.tunnel]\nmss = 500\n" in printed("-m", "mptcplab", "show", str(CLAMP))
-    plan = printed("-m", "mptcplab", "plan", str(CLAMP)).splitlines()
+    assert "[clamps.tunnel]\nmss = 500\n" in run_command("-m", "mptcplab", "show", str(CLAMP))
+    plan = run_command("-m", "mptcplab", "plan", str(CLAMP)).splitlines()
     rule = "ip netns exec tunnel nft 'add rule inet clamp out tcp flags syn tcp option maxseg size set 500 counter'"
     servers, event = plan.index("# -- servers, waiting"), plan.index("# clamped tunnel both 500")
     assert plan.index(rule) == event + 1, "not at set-up"
@@ -119,7 +119,7 @@ def test_show_and_plan_of_a_plugin() -> None:
     assert plan[event - 1] == "sleep 0.2"
     assert "kill $s1; wait $s1 || true" in plan, "the monitor, which would go on"
     assert "ip netns exec tunnel sysctl -qw net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1" in plan
-    without = printed("-m", "mptcplab", "plan", str(CLAMP), "--set", "clamps.tunnel.since=0 s").splitlines()
+    without = run_command("-m", "mptcplab", "plan", str(CLAMP), "--set", "clamps.tunnel.since=0 s").splitlines()
     assert without.index(rule) < without.index("# -- servers, waiting")
 
 
@@ -129,7 +129,7 @@ def test_doctor_knows_what_a_plugin_needs() -> None:
         "from mptcplab.doctor.programs import program_uses; from mptcplab.engine.tools import package_of\n"
         "print(*(f'{name}: {program_uses()[name]}: {package_of(name)}' for name in ('nft', 'cat')), sep=chr(10))"
     )
-    assert printed("-c", script).splitlines() == [
+    assert run_command("-c", script).splitlines() == [
         "nft: nodes of kind router and clamp: nftables",
         "cat: nodes of kind clamp: coreutils",
     ]
@@ -143,7 +143,7 @@ def test_picture_of_a_plugin() -> None:
         f"scenario = load(Path({str(CLAMP)!r})).points[0].scenario\n"
         "print(*(one.svg for one in networks([json.loads(scenario.model_dump_json(by_alias=True))])))\n"
     )
-    svg = printed("-c", script)
+    svg = run_command("-c", script)
     assert '<g class="node clamp"><title>clamp tunnel</title><path d="M' in svg
     assert ">segments of at most 500 B</text>" in svg
 
@@ -178,4 +178,4 @@ def test_a_plugin_that_is_not_used_changes_no_run() -> None:
         "from pathlib import Path; from mptcplab.scenario.load import load\n"
         f"print(load(Path({str(file)!r})).points[0].scenario.model_dump_json(by_alias=True))"
     )
-    assert printed("-c", script).strip() == load(file).points[0].scenario.model_dump_json(by_alias=True)
+    assert run_command("-c", script).strip() == load(file).points[0].scenario.model_dump_json(by_alias=True)

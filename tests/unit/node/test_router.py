@@ -18,9 +18,9 @@ def _plan(**router: object) -> Plan:
 
 
 def _rules(**router: object) -> list[str]:
-    found = [command for command in _plan(**router).setup if command.argv[0] == "nft"]
-    assert {command.node for command in found} <= {"r1"}
-    return [line for command in found for line in command.argv[1].split("; ") if line.startswith("add rule")]
+    rules = [command for command in _plan(**router).setup if command.argv[0] == "nft"]
+    assert {command.node for command in rules} <= {"r1"}
+    return [line for command in rules for line in command.argv[1].split("; ") if line.startswith("add rule")]
 
 
 def test_routers_only_forward_by_default() -> None:

@@ -72,9 +72,9 @@ def _endpoints(plan: Plan, node: str) -> list[str]:
 
 
 def _transport(scenario: Scenario, node: str) -> Transport:
-    found = scenario.nodes[node].own_transport
-    assert found is not None
-    return found
+    transport = scenario.nodes[node].own_transport
+    assert transport is not None
+    return transport
 
 
 # -- keys
@@ -82,8 +82,8 @@ def _transport(scenario: Scenario, node: str) -> Transport:
 
 def test_a_router_with_the_table_inherits_from_the_common_one(tmp_path: Path) -> None:
     common = '[transport]\nprotocol = "tcp"\ncongestion_control = "reno"\nsysctl = { "net.ipv4.tcp_ecn" = 1 }\n'
-    own = '[routers.r1.transport]\nprotocol = "mptcp"\nsysctl = { "net.mptcp.checksum_enabled" = 1 }\n'
-    scenario = _scenario(tmp_path, common + own, "workloads.bulk.to=server")
+    table = '[routers.r1.transport]\nprotocol = "mptcp"\nsysctl = { "net.mptcp.checksum_enabled" = 1 }\n'
+    scenario = _scenario(tmp_path, common + table, "workloads.bulk.to=server")
     it = _transport(scenario, "r1")
     assert (it.protocol, it.congestion_control) == ("mptcp", "reno")
     assert it.sysctl == {"net.mptcp.checksum_enabled": 1, "net.ipv4.tcp_ecn": 1}
@@ -112,7 +112,7 @@ def test_a_router_without_the_table_is_recorded_as_ever() -> None:
 def test_keys_are_swept_also_with_wildcards(tmp_path: Path) -> None:
     file = tmp_path / "a.toml"
     file.write_text(f'{TEXT}{BOTH}[sweep]\n"routers.*.transport.protocol" = ["tcp", "mptcp"]\n')
-    protocols = [[_transport(one.scenario, name).protocol for name in ("r1", "r2")] for one in load(file).points]
+    protocols = [[_transport(point.scenario, name).protocol for name in ("r1", "r2")] for point in load(file).points]
     assert protocols == [["tcp", "tcp"], ["mptcp", "mptcp"]]
 
 
@@ -213,15 +213,15 @@ def test_its_egress_is_shaped_at_the_far_end(tmp_path: Path) -> None:
     """As between hosts: its sockets see no queue."""
     shaped = {(queue.node, queue.device) for queue in _plan(tmp_path, BOTH).queues}
     assert shaped == {("r1", "ifb.3"), ("r2", "ifb.3"), ("r1", "ifb.4"), ("r2", "ifb.4")}
-    one = _plan(tmp_path, "[routers.r1.transport]\n", "workloads.bulk.to=server")
-    assert {(queue.node, queue.device) for queue in one.queues} == {
+    plain = _plan(tmp_path, "[routers.r1.transport]\n", "workloads.bulk.to=server")
+    assert {(queue.node, queue.device) for queue in plain.queues} == {
         ("r2", "ifb.3"),
         ("r2", "a"),
         ("r2", "ifb.4"),
         ("r2", "b"),
     }
-    own = _plan(tmp_path, BOTH, "links.a.shape=sender")
-    assert {queue.device for queue in own.queues if queue.link == "a"} == {"a"}
+    at_receiver = _plan(tmp_path, BOTH, "links.a.shape=sender")
+    assert {queue.device for queue in at_receiver.queues if queue.link == "a"} == {"a"}
 
 
 def test_counters_of_a_router(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from mptcplab.packs import archive
 from mptcplab.packs.archive import Archive, write_archive
 
 
-def zipped(*members: tuple[str | zipfile.ZipInfo, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
+def build_zip(*members: tuple[str | zipfile.ZipInfo, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
     """Return an archive as a stranger writes it, without our checks."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", method) as made:
@@ -85,13 +85,13 @@ def test_bytes_depend_on_the_content_alone() -> None:
     ids=ascii,
 )
 def test_a_name_that_is_no_path_below_a_folder(name: str) -> None:
-    assert "has the file '" in refusal(zipped((name, b"x")))
+    assert "has the file '" in refusal(build_zip((name, b"x")))
     with pytest.raises(InputError):
         write_archive({name: b"x"})
 
 
 def test_a_name_that_ends_at_a_zero_byte_for_some_readers() -> None:
-    data = zipped(("a.toml_../b", b"x")).replace(b"a.toml_../b", b"a.toml\0../b")
+    data = build_zip(("a.toml_../b", b"x")).replace(b"a.toml_../b", b"a.toml\0../b")
     assert refusal(data)
 
 
@@ -106,7 +106,7 @@ def test_a_second_name_in_an_extra_field(monkeypatch: pytest.MonkeyPatch) -> Non
         entry.filename = second.decode()
 
     monkeypatch.setattr(zipfile.ZipInfo, "_decodeExtra", decode)
-    assert refusal(zipped((member, b"x"))) == "the pack has the file 'scenario/a.toml', which has a second name"
+    assert refusal(build_zip((member, b"x"))) == "the pack has the file 'scenario/a.toml', which has a second name"
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_a_second_name_in_an_extra_field(monkeypatch: pytest.MonkeyPatch) -> Non
 )
 @pytest.mark.filterwarnings("ignore:Duplicate name")
 def test_two_names_of_one_file(names: tuple[str, str]) -> None:
-    message = refusal(zipped(*((name, name.encode()) for name in names)))
+    message = refusal(build_zip(*((name, name.encode()) for name in names)))
     assert "twice" in message or "as a file and as a folder" in message
 
 
@@ -124,36 +124,36 @@ def test_two_names_of_one_file(names: tuple[str, str]) -> None:
     "kind", [stat.S_IFLNK, stat.S_IFDIR, stat.S_IFCHR, stat.S_IFBLK, stat.S_IFIFO, stat.S_IFSOCK], ids=oct
 )
 def test_links_devices_and_folders(kind: int) -> None:
-    assert "not a regular file" in refusal(zipped((special("a.toml", kind), b"/etc/passwd")))
+    assert "not a regular file" in refusal(build_zip((special("a.toml", kind), b"/etc/passwd")))
 
 
 def test_a_folder() -> None:
-    assert "leads out" in refusal(zipped(("a/", b""))) or "regular file" in refusal(zipped(("a/", b"")))
+    assert "leads out" in refusal(build_zip(("a/", b""))) or "regular file" in refusal(build_zip(("a/", b"")))
 
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
 def test_methods_that_packs_do_not_use(method: int) -> None:
-    assert "by a method that packs do not use" in refusal(zipped(("a.toml", b"x" * 100), method=method))
+    assert "by a method that packs do not use" in refusal(build_zip(("a.toml", b"x" * 100), method=method))
 
 
 def test_an_encrypted_member() -> None:
-    data = bytearray(zipped(("a.toml", b"x")))
+    data = bytearray(build_zip(("a.toml", b"x")))
     data[data.index(b"PK\x01\x02") + 8] |= 1
     assert "encrypted" in refusal(bytes(data))
 
 
 def test_a_bomb_by_ratio() -> None:
     # 20 MB of zeros are 20 kB: a thousandth.
-    assert "times its size" in refusal(zipped(("zeros.csv", bytes(20 << 20))))
+    assert "times its size" in refusal(build_zip(("zeros.csv", bytes(20 << 20))))
 
 
 def test_a_small_file_may_compress_well() -> None:
-    assert Archive(zipped(("a.csv", bytes(1 << 20)))).read("a.csv") == bytes(1 << 20)
+    assert Archive(build_zip(("a.csv", bytes(1 << 20)))).read("a.csv") == bytes(1 << 20)
 
 
 def test_a_bomb_by_number(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(archive, "MAX_MEMBERS", 10)
-    data = zipped(*((f"{number}.csv", b"") for number in range(11)))
+    data = build_zip(*((f"{number}.csv", b"") for number in range(11)))
     # Refused before zipfile makes an object of each entry.
     monkeypatch.setattr(zipfile, "ZipFile", pytest.fail)
     assert "more than 10 files" in refusal(data)
@@ -164,17 +164,17 @@ def test_a_bomb_by_size(monkeypatch: pytest.MonkeyPatch, limit: str, words: str)
     monkeypatch.setattr(archive, limit, 3 << 20)
     content = bytes(range(256)) * (8 << 10)  # 2 MiB
     members = [("a.csv", content * 2)] if limit == "MAX_MEMBER_BYTES" else [("a.csv", content), ("b.csv", content)]
-    assert words in refusal(zipped(*members, method=zipfile.ZIP_STORED))
+    assert words in refusal(build_zip(*members, method=zipfile.ZIP_STORED))
 
 
 def test_an_archive_that_is_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(archive, "MAX_ARCHIVE_BYTES", 100)
-    assert "is larger than" in refusal(zipped(("a.csv", bytes(range(200))), method=zipfile.ZIP_STORED))
+    assert "is larger than" in refusal(build_zip(("a.csv", bytes(range(200))), method=zipfile.ZIP_STORED))
 
 
 def test_members_that_share_their_data() -> None:
     """Many entries of the directory can name the same data: a bomb whose archive stays small."""
-    data = zipped(("a.csv", bytes(1 << 20)))
+    data = build_zip(("a.csv", bytes(1 << 20)))
     start = data.index(b"PK\x01\x02")
     end = data.index(b"PK\x05\x06")
     entry = data[start:end]
@@ -201,7 +201,7 @@ def flip(data: bytes) -> bytes:
 
 @pytest.mark.parametrize("damage", [announce_less, cut, flip])
 def test_damage(damage: Callable[[bytes], bytes]) -> None:
-    assert "is damaged" in refusal(damage(zipped(("a.csv", bytes(range(250)) * 20))))
+    assert "is damaged" in refusal(damage(build_zip(("a.csv", bytes(range(250)) * 20))))
 
 
 def test_no_archive() -> None:

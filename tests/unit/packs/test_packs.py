@@ -415,7 +415,7 @@ def test_nobody_answers() -> None:
         fetch("http://127.0.0.1:1/s.toml")
 
 
-def recording(folder: Path, *, seed: int, output: str, kernel: str) -> Path:
+def write_recording(folder: Path, *, seed: int, output: str, kernel: str) -> Path:
     """Write what a comparison reads of a recording."""
     manifest = {
         "format": 3,
@@ -449,8 +449,8 @@ def test_a_comparison_says_what_differs(tmp_path: Path) -> None:
         files=files,
         recordings=packed,
     )
-    same = recording(tmp_path / "1", seed=1, output="numbers", kernel="7.2.1")
-    other = recording(tmp_path / "2", seed=2, output="others", kernel="7.2.2")
+    same = write_recording(tmp_path / "1", seed=1, output="numbers", kernel="7.2.1")
+    other = write_recording(tmp_path / "2", seed=2, output="others", kernel="7.2.2")
     alike = compare_recordings(manifest, [same], "x86_64").sentences()
     assert alike == [
         "The numbers of 1 run are the same bytes as those in the pack.",

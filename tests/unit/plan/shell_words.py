@@ -18,33 +18,33 @@ _OPERATORS = "();<>|&"
 _SUBSTITUTION = re.compile(r"\$\((.*?)\)")
 
 
-def started(argv: Sequence[str]) -> set[str]:
+def programs_of(argv: Sequence[str]) -> set[str]:
     """Return the names of all programs behind ``argv``, those behind shells and wrappers too."""
-    return set(_started(list(argv)))
+    return set(_yield_programs(list(argv)))
 
 
-def _started(argv: list[str]) -> Iterator[str]:
+def _yield_programs(argv: list[str]) -> Iterator[str]:
     name, rest = argv[0], argv[1:]
     yield name
     if name == "sh":
         line, *arguments = rest[rest.index("-c") + 1 :]
         if line.endswith(_OWN_ARGUMENTS):
-            yield from _started(arguments)
+            yield from _yield_programs(arguments)
         yield from _in_line(line.removesuffix(_OWN_ARGUMENTS))
     elif name == "mptcpize":
-        yield from _started(rest[1:])
+        yield from _yield_programs(rest[1:])
     elif name == "mptcplab-flow" and rest[0] == "with":
-        yield from _started(_after_options(rest[1:], values=False))
+        yield from _yield_programs(_after_options(rest[1:], values=False))
     elif name == "setsid":
-        yield from _started(rest)
+        yield from _yield_programs(rest)
     elif name == "timeout":
-        yield from _started(rest[1:])
+        yield from _yield_programs(rest[1:])
     elif name == "xargs":
-        yield from _started(_after_options(rest, values=True))
+        yield from _yield_programs(_after_options(rest, values=True))
     elif name == "socat":
         for word in rest:
             if word.startswith("EXEC:"):
-                yield from _started(shlex.split(word.removeprefix("EXEC:")))
+                yield from _yield_programs(shlex.split(word.removeprefix("EXEC:")))
 
 
 def _after_options(words: list[str], *, values: bool) -> list[str]:
@@ -80,4 +80,4 @@ def _simple(command: list[str]) -> Iterator[str]:
     if command[0] == "trap":
         yield from _in_line(command[1])
     elif command[0] not in _BUILT_IN and command[0] != "for":
-        yield from _started(command)
+        yield from _yield_programs(command)

@@ -70,7 +70,7 @@ def test_the_default_of_loopback_is_not_recorded(tmp_path: Path) -> None:
     assert dumped[0] == dumped[1]
     assert "loopback_offload" not in dumped[0]
     assert dumped[2]["loopback_offload"] is False
-    assert all("loopback_packet_time" not in one for one in dumped)
+    assert all("loopback_packet_time" not in record for record in dumped)
 
 
 def test_packets_take_time_on_loopback_one_by_one(tmp_path: Path) -> None:
@@ -117,7 +117,7 @@ def test_a_machine_without_tcpdump(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     )
 
 
-def _left(folder: Path, stderr: str) -> Path:
+def _write_stderr(folder: Path, stderr: str) -> Path:
     (folder / "out").mkdir()
     (folder / "out" / "capture.client-access1.out").write_bytes(b"pcap")
     (folder / "out" / "capture.client-access1.err").write_text(stderr)
@@ -125,9 +125,9 @@ def _left(folder: Path, stderr: str) -> Path:
 
 
 def test_captures_become_files(tmp_path: Path) -> None:
-    collect(_left(tmp_path, SAID % (7, 9, 0)), ["capture.client-access1", "bulk.server"])
-    (found,) = Recording(tmp_path).captures.items()
-    assert (found[0], found[1].read_bytes()) == ("client-access1", b"pcap")
+    collect(_write_stderr(tmp_path, SAID % (7, 9, 0)), ["capture.client-access1", "bulk.server"])
+    (path,) = Recording(tmp_path).captures.items()
+    assert (path[0], path[1].read_bytes()) == ("client-access1", b"pcap")
     assert not (tmp_path / "out" / "capture.client-access1.out").exists()
 
 
@@ -141,5 +141,5 @@ def test_captures_become_files(tmp_path: Path) -> None:
 )
 def test_captures_with_holes_fail(tmp_path: Path, stderr: str, message: str) -> None:
     with pytest.raises(LabError) as error:
-        collect(_left(tmp_path, stderr), ["capture.client-access1"])
+        collect(_write_stderr(tmp_path, stderr), ["capture.client-access1"])
     assert error.value.message == message

@@ -60,10 +60,10 @@ def test_same_scenario_same_plan(topology: dict[str, Any], family: str) -> None:
 
 
 def test_only_the_seed_depends_on_the_seed() -> None:
-    one, other = (compile_plan(scenario(PRESETS[2]), seed=seed) for seed in (1, 2))
-    assert one.setup == other.setup
-    assert replace(one, programs=()) == replace(other, programs=())
-    assert one.programs != other.programs
+    first, other = (compile_plan(scenario(PRESETS[2]), seed=seed) for seed in (1, 2))
+    assert first.setup == other.setup
+    assert replace(first, programs=()) == replace(other, programs=())
+    assert first.programs != other.programs
 
 
 def test_compiling_has_no_side_effects(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tests.unit.made_prebuilt import install_prebuilt
+from tests.unit.kernel_package import install_prebuilt
 from tests.unit.plan.test_uses import EXAMPLES, ROOT
 
 from mptcplab.campaign.failures import find_missing

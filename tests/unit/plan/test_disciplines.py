@@ -143,9 +143,9 @@ def test_mean_loss_is_between_those_of_the_states(p: int, r: int, bad: int, good
 
 
 def _spread(**keys: object) -> DelayDistribution:
-    found = spread_of(DelayKeys.model_validate(keys))
-    assert found is not None
-    return found
+    deviation = spread_of(DelayKeys.model_validate(keys))
+    assert deviation is not None
+    return deviation
 
 
 def _drawn_ns(spread: DelayDistribution) -> list[float]:

@@ -8,8 +8,8 @@ import shlex
 from pathlib import Path
 
 import pytest
-from tests.unit.commanded import output_of
-from tests.unit.made_results import make_results
+from tests.unit.command_output import output_of
+from tests.unit.results_folders import make_results
 
 from mptcplab.figure.words import marks
 from mptcplab.metrics.instants import changes_rates, changes_shape, instants
@@ -44,7 +44,10 @@ def _scenario(folder: Path, *events: str, more: str = "") -> Path:
 def _commands(folder: Path, *events: str, more: str = "") -> list[str]:
     plan = compile_plan(load(_scenario(folder, *events, more=more)).points[0].scenario, seed=1)
     return [
-        f"{one.node}: {shlex.join(one.argv)}" for event in plan.events for one in event.commands if "mptcp" in str(one)
+        f"{command.node}: {shlex.join(command.argv)}"
+        for event in plan.events
+        for command in event.commands
+        if "mptcp" in str(command)
     ]
 
 
@@ -161,7 +164,7 @@ def test_readers_know_what_events_left(tmp_path: Path) -> None:
     (folder,) = (tmp_path / "made" / "runs").iterdir()
     events = compile_plan(experiment.points[0].scenario, seed=1).events
     keys = ("kind", "link", "direction", "value")
-    rows = [{"instant_ns": one.at_ns, **{key: getattr(one, key) for key in keys}} for one in events]
+    rows = [{"instant_ns": event.at_ns, **{key: getattr(event, key) for key in keys}} for event in events]
     samples.write(rows, folder / "events.parquet")
     recording = Recording(folder)
     assert [(mark["t"], mark["text"]) for mark in marks(recording)] == [
@@ -172,7 +175,7 @@ def test_readers_know_what_events_left(tmp_path: Path) -> None:
     assert instants(recording) == []
     assert not changes_rates(recording)
     assert not changes_shape(recording)
-    asked = {one.host: one.asked for one in endpoint_states(recording)}
+    asked = {state.host: state.asked for state in endpoint_states(recording)}
     assert asked["client"] == (
         "10.0.1.1 subflow",
         "10.0.3.1 backup subflow",

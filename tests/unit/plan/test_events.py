@@ -69,7 +69,7 @@ def test_silent_failures_drop_before_the_queue(tmp_path: Path) -> None:
     hooks = [command for command in plan.setup if command.argv[:3] == ("tc", "qdisc", "replace")]
     assert [shlex.join(command.argv) for command in hooks] == ["tc qdisc replace dev link1 clsact"] * 2
     assert plan.setup.index(hooks[0]) > max(
-        n for n, one in enumerate(plan.setup) if one.argv[-1] == "clsact" and one not in hooks
+        n for n, command in enumerate(plan.setup) if command.argv[-1] == "clsact" and command not in hooks
     )
 
 
@@ -136,11 +136,11 @@ def test_changes_add_up(tmp_path: Path) -> None:
 def test_script_has_events_at_their_time(tmp_path: Path) -> None:
     plan = _plan(tmp_path, _event("1.5 s", "down", "access1", mode="interface") + _event("4 s", "up", "access1"))
     text = script(plan, title="t")
-    found = re.search(
+    match = re.search(
         r"& c1=.*?\nsleep 1\.5\n# down access1 both interface\n(.*?)\nsleep 2\.5\n# up access1", text, re.DOTALL
     )
-    assert found is not None, text
-    assert found[1] == "ip netns exec client ip link set dev access1 down"
+    assert match is not None, text
+    assert match[1] == "ip netns exec client ip link set dev access1 down"
 
 
 def test_script_repeats_traces(tmp_path: Path) -> None:
@@ -156,7 +156,7 @@ def test_members_of_lists_can_be_swept(tmp_path: Path) -> None:
         + '[sweep]\n"events.0.mode" = ["silent", "carrier"]\n"events.0.at" = ["1 s", "2 s"]\n'
     )
     points = load(tmp_path / "s.toml").points
-    assert [(one.scenario.events[0].mode, str(one.scenario.events[0].at)) for one in points] == [
+    assert [(point.scenario.events[0].mode, str(point.scenario.events[0].at)) for point in points] == [
         ("silent", "1 s"), ("silent", "2 s"), ("carrier", "1 s"), ("carrier", "2 s"),
     ]  # fmt: skip
 
@@ -213,6 +213,6 @@ duration = "10 s"
     for modes in ('access1 = "on"', 'access2 = "master"', 'access1 = "backup"', 'access1 = "off"'):
         (tmp_path / "s.toml").write_text(text.replace("MODES", modes))
         plan = compile_plan(load(tmp_path / "s.toml").points[0].scenario, seed=1)
-        routes = [one.argv for one in plan.setup if one.node == "client" and "src" in one.argv]
+        routes = [command.argv for command in plan.setup if command.node == "client" and "src" in command.argv]
         firsts[modes] = {argv[argv.index("dev") + 1] for argv in routes}
     assert list(firsts.values()) == [{"access1"}, {"access2"}, {"access2"}, {"access2"}]

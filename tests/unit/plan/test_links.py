@@ -31,7 +31,7 @@ def plan_of(links: dict[str, dict[str, object]], *, routers: tuple[str, ...] = (
     return compile_plan(scenario(links, routers=routers, **keys), seed=1)
 
 
-def shaping(plan: Plan) -> list[tuple[str | None, str]]:
+def tc_commands(plan: Plan) -> list[tuple[str | None, str]]:
     """Return node and text of every ``tc`` command."""
     return [(command.node, " ".join(command.argv)) for command in plan.setup if command.argv[0] == "tc"]
 
@@ -43,7 +43,7 @@ def one_link(**direction: object) -> list[str]:
         "link1": {"between": ["r1", "r2"], "forward": direction},
         "z": {"between": ["r2", "server"]},
     }
-    commands = shaping(plan_of(links))
+    commands = tc_commands(plan_of(links))
     assert {node for node, _ in commands} <= {"r1"}
     return [text.removeprefix("tc qdisc add dev link1 ") for _, text in commands]
 
@@ -55,7 +55,7 @@ def test_offload_sets_both_ends_and_lets_a_whole_aggregate_pass() -> None:
         "z": {"between": ["r1", "server"]},
     }
     plan = plan_of(links, routers=("r1",))
-    texts = [(one.node, " ".join(one.argv)) for one in plan.setup]
+    texts = [(command.node, " ".join(command.argv)) for command in plan.setup]
     assert [(node, text) for node, text in texts if "gso" in text and " a " in text] == [
         ("client", "ethtool -K a tso on gso on gro off"),
         ("client", "ip link set dev a gso_max_size 64000"),
@@ -71,7 +71,7 @@ def test_packets_may_be_larger_than_an_aggregate() -> None:
         "a": {"between": ["client", "r1"]},
         "z": {"between": ["r1", "server"], "mtu": "9000 B", "forward": forward},
     }
-    (shaper,) = [text for _, text in shaping(plan_of(links, routers=("r1",))) if "tbf" in text]
+    (shaper,) = [text for _, text in tc_commands(plan_of(links, routers=("r1",))) if "tbf" in text]
     assert "burst 9100 " in shaper
 
 
@@ -134,7 +134,7 @@ def test_routers_shape_what_they_send_and_what_hosts_send_to_them() -> None:
         "left": {"between": ["client", "r1"], "forward": {"delay": "1 ms"}, "backward": {"delay": "2 ms"}},
         "right": {"between": ["r1", "server"]},
     }
-    assert shaping(plan_of(links, routers=("r1",))) == [
+    assert tc_commands(plan_of(links, routers=("r1",))) == [
         ("r1", "tc qdisc add dev ifb.1 root handle 1: netem limit 1000000 delay 1000.000us"),
         ("r1", "tc qdisc add dev left clsact"),
         ("r1", "tc filter add dev left ingress matchall action mirred egress redirect dev ifb.1"),
@@ -148,7 +148,9 @@ def test_sender_shapes_itself_if_configured() -> None:
         "right": {"between": ["r1", "server"]},
     }
     plan = plan_of(links, routers=("r1",))
-    assert shaping(plan) == [("client", "tc qdisc add dev left root handle 1: netem limit 1000000 delay 1000.000us")]
+    assert tc_commands(plan) == [
+        ("client", "tc qdisc add dev left root handle 1: netem limit 1000000 delay 1000.000us")
+    ]
     assert not any("ifb" in command.argv for command in plan.setup)
     # TCP's aggregates would be lost as a whole, and count as one packet in a queue.
     single = [(command.node, command.argv) for command in plan.setup if "gso_max_segs" in command.argv]
@@ -161,7 +163,7 @@ def test_hosts_are_only_shaped_at_the_far_end_of_a_direct_link() -> None:
         "link1": {"between": ["client", "server"], "forward": direction, "backward": direction}
     }
     plan = plan_of(links, routers=())
-    for node, text in shaping(plan):
+    for node, text in tc_commands(plan):
         assert node in ("client", "server")
         assert "dev ifb.1 " in text or "clsact" in text or "ingress" in text
 
@@ -173,7 +175,7 @@ def test_hosts_are_never_shaped_in_a_routed_preset(name: str) -> None:
     for link in tables["links"].values():
         link |= {"forward": direction, "backward": direction}
     plan = compile_plan(Scenario.model_validate({"title": "t", **tables, "workloads": {"bulk": FLOW}}), seed=1)
-    commands = shaping(plan)
+    commands = tc_commands(plan)
     assert commands
     assert {node for node, _ in commands} <= set(tables["routers"])
 

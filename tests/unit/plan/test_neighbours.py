@@ -26,24 +26,24 @@ def _plan(file: Path, *overrides: str) -> Plan:
 
 def _macs(plan: Plan) -> dict[tuple[str, str], str]:
     """Return the link-layer address of each node's end of each cable."""
-    found: dict[tuple[str, str], str] = {}
+    addresses: dict[tuple[str, str], str] = {}
     for command in plan.setup:
         if "veth" in command.argv and "address" in command.argv:
             pairs = list(pairwise(command.argv))
             nodes, macs = ([value for key, value in pairs if key == word] for word in ("netns", "address"))
-            found |= {(node, dict(pairs)["name"]): mac for node, mac in zip(nodes, macs, strict=True)}
-    return found
+            addresses |= {(node, dict(pairs)["name"]): mac for node, mac in zip(nodes, macs, strict=True)}
+    return addresses
 
 
 def _entries(plan: Plan) -> dict[tuple[str | None, str], tuple[str, str]]:
     """Return address and link-layer address of the neighbour at each node and interface."""
-    found = {}
+    entries = {}
     for command in plan.setup:
         if command.argv[:3] == ("ip", "neighbour", "add"):
             words = dict(pairwise(command.argv))
             assert words["nud"] == "reachable"
-            found[command.node, words["dev"]] = (command.argv[3], words["lladdr"])
-    return found
+            entries[command.node, words["dev"]] = (command.argv[3], words["lladdr"])
+    return entries
 
 
 @pytest.mark.parametrize("family", ["ipv4", "ipv6"])
@@ -52,9 +52,9 @@ def test_each_end_has_the_address_of_the_other(family: str) -> None:
     macs, entries = _macs(plan), _entries(plan)
     assert len(set(macs.values())) == len(macs) == 8, "four links with two ends each, all different"
     addresses = {
-        (one.node, dict(pairwise(one.argv))["dev"]): one.argv[3].partition("/")[0]
-        for one in plan.setup
-        if one.argv[:3] == ("ip", "address", "add")
+        (command.node, dict(pairwise(command.argv))["dev"]): command.argv[3].partition("/")[0]
+        for command in plan.setup
+        if command.argv[:3] == ("ip", "address", "add")
     }
     assert set(entries) == set(macs)
     for (node, link), entry in entries.items():
@@ -64,7 +64,7 @@ def test_each_end_has_the_address_of_the_other(family: str) -> None:
 
 def test_entries_come_after_all_links_are_up() -> None:
     """An interface without a carrier forgets what it had, and it has none until the other end is up."""
-    words = [one.argv[1] for one in _plan(ROOT / "examples/two-paths.toml", KNOWN).setup]
+    words = [command.argv[1] for command in _plan(ROOT / "examples/two-paths.toml", KNOWN).setup]
     assert "neighbour" not in words[:-8]
     assert words[-8:] == ["neighbour"] * 8
 

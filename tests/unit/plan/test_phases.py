@@ -75,7 +75,7 @@ def test_starts_shift_by_less_than_a_round_trip(delay: int, rate: int, quantum: 
     span = start_span_ns(Network(described), described.workloads["bulk"])
     assert span == min(10**9, max(round_trip, MS, 1000 * quantum))
     for seed in range(3):
-        (client,) = (one for one in compile_plan(described, seed=seed).programs if one.role == "client")
+        (client,) = (program for program in compile_plan(described, seed=seed).programs if program.role == "client")
         assert 0 <= client.start_ns - 3 * 10**9 < span
         # The timeout counts from the shifted start.
         assert client.deadline_ns - client.start_ns == 3600 * 10**9
@@ -93,7 +93,7 @@ def test_a_spread_start_is_drawn_from_the_spread(start: int, spread: int, seed: 
     described = scenario(workloads={"bulk": FLOW, "call": spread_flow}, phases=phases)
     plain = scenario(workloads={"bulk": FLOW, "call": {**FLOW, "start": f"{start} ns"}}, phases=phases)
     clients = [
-        {one.name: one for one in compile_plan(which, seed=seed).programs if one.role == "client"}
+        {program.name: program for program in compile_plan(which, seed=seed).programs if program.role == "client"}
         for which in (described, plain)
     ]
     call = clients[0]["call.client"]
@@ -111,12 +111,12 @@ def test_a_spread_start_is_drawn_from_the_spread(start: int, spread: int, seed: 
 def test_spread_starts_are_uniform_and_independent() -> None:
     flow = {**FLOW, "start_spread": "5 s"}
     described = scenario(workloads={"one": flow, "two": flow})
-    one, two = ([phases_of(described, seed).starts_ns[name] / 5e9 for seed in SEEDS] for name in ("one", "two"))
-    for found in (one, two):
-        p = kstest(found, "uniform").pvalue
+    first, two = ([phases_of(described, seed).starts_ns[name] / 5e9 for seed in SEEDS] for name in ("one", "two"))
+    for starts in (first, two):
+        p = kstest(starts, "uniform").pvalue
         assert p > 0.001, f"p = {p:.2g} that 400 starts are uniform in 5 s"
-    rho = float(spearmanr(one, two).statistic)
-    assert abs(rho) < 4 / math.sqrt(len(one)), f"rank correlation {rho:.3f}"
+    rho = float(spearmanr(first, two).statistic)
+    assert abs(rho) < 4 / math.sqrt(len(first)), f"rank correlation {rho:.3f}"
 
 
 def test_without_a_spread_a_run_is_what_it_was() -> None:
@@ -130,7 +130,7 @@ def test_without_a_spread_a_run_is_what_it_was() -> None:
 def test_ends_of_runs_count_the_spread() -> None:
     """Estimates, and events, which may fall into the latest run."""
     flow = {**FLOW, "duration": "10 s", "start": "3 s"}
-    plain, spread = (scenario(workloads={"bulk": one}) for one in (flow, {**flow, "start_spread": "5 s"}))
+    plain, spread = (scenario(workloads={"bulk": workload}) for workload in (flow, {**flow, "start_spread": "5 s"}))
     assert expected_seconds(spread) - expected_seconds(plain) == 5
 
 
@@ -140,8 +140,8 @@ def test_offsets_are_uniform_and_centred() -> None:
     assert max(delays) - min(delays) < PACKET_NS
     shares = [(offset + PACKET_NS // 2) / PACKET_NS for offset in delays]
     starts = [phases_of(scenario(), seed).starts_ns["bulk"] / (2 * (20 * MS + PACKET_NS)) for seed in SEEDS]
-    for found in (shares, starts):
-        p = kstest(found, "uniform").pvalue
+    for values in (shares, starts):
+        p = kstest(values, "uniform").pvalue
         assert p > 0.001, f"p = {p:.2g} that 400 offsets are uniform"
 
 
@@ -155,12 +155,12 @@ def test_offsets_of_neighbours_are_independent() -> None:
     """Directions, workloads, kinds and consecutive seeds have no significant rank correlation."""
     described = scenario(workloads={"one": FLOW, "two": FLOW})
     forward, backward = _delays(described), _delays(described, "backward")
-    one, two = ([phases_of(described, seed).starts_ns[name] for seed in SEEDS] for name in ("one", "two"))
+    earlier, two = ([phases_of(described, seed).starts_ns[name] for seed in SEEDS] for name in ("one", "two"))
     pairs = {
         "directions": (forward, backward),
-        "workloads": (one, two),
-        "kinds": (forward, one),
-        "seeds": (one[1:], one[:-1]),
+        "workloads": (earlier, two),
+        "kinds": (forward, earlier),
+        "seeds": (earlier[1:], earlier[:-1]),
     }
     for name, (first, second) in pairs.items():
         rho = float(spearmanr(first, second).statistic)
@@ -179,7 +179,7 @@ def test_offsets_do_not_depend_on_other_workloads() -> None:
 def test_equal_seeds_share_their_phase_at_every_rate() -> None:
     slow, fast = scenario(), scenario(link={"rate": "20 Mbit/s", "delay": "20 ms"})
     for seed in (1, 2, 3):
-        offsets = [phases_of(one, seed).delays_ns["link1", "forward"] for one in (slow, fast)]
+        offsets = [phases_of(run, seed).delays_ns["link1", "forward"] for run in (slow, fast)]
         assert offsets[0] == pytest.approx(2 * offsets[1], abs=2)
 
 
@@ -231,7 +231,7 @@ def test_changes_keep_the_offset(tmp_path: Path) -> None:
         texts = [" ".join(command.argv) for command in plan.setup if "netem" in command.argv]
         texts += [" ".join(event.commands[0].argv) for event in plan.events]
         delays = [
-            round(1000 * float(found[1])) if (found := re.search(r"delay ([\d.]+)us", text)) else 0 for text in texts
+            round(1000 * float(match[1])) if (match := re.search(r"delay ([\d.]+)us", text)) else 0 for text in texts
         ]
         assert delays == [20 * MS + offset, 20 * MS + offset, 50 * MS + offset, max(0, offset)]
         seen.add(offset < 0)
@@ -242,7 +242,7 @@ def test_events_and_recording_stay_at_their_instants() -> None:
     event = {"at": "3 s", "type": "down", "link": "link1"}
     for seed in range(5):
         plan = compile_plan(scenario(events=[event]), seed=seed)
-        assert [one.at_ns for one in plan.events] == [3 * 10**9]
+        assert [event.at_ns for event in plan.events] == [3 * 10**9]
         assert "--seconds 10 " in " ".join([*plan.programs[1].argv, ""])
 
 

@@ -12,7 +12,7 @@ from random import Random
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.written import PATHS, WORKLOAD, Write, one
+from tests.unit.scenario_files import PATHS, WORKLOAD, Write, first_scenario
 
 from mptcplab.campaign.radios import describe_radios
 from mptcplab.node.access_point import AccessPoint
@@ -33,7 +33,7 @@ ONE = EXAMPLES / "one-access-point.toml"
 
 
 def _plan(file: Path, *settings: str, seed: int = 1) -> Plan:
-    return compile_plan(one(load(file, overrides=settings)), seed=seed)
+    return compile_plan(first_scenario(load(file, overrides=settings)), seed=seed)
 
 
 def _lines(plan: Plan) -> list[str]:
@@ -42,8 +42,8 @@ def _lines(plan: Plan) -> list[str]:
 
 
 def _index(lines: list[str], part: str) -> int:
-    (found,) = (index for index, line in enumerate(lines) if part in line)
-    return found
+    (index,) = (index for index, line in enumerate(lines) if part in line)
+    return index
 
 
 def test_each_step_comes_after_what_it_needs() -> None:
@@ -92,7 +92,7 @@ def test_802_11b_is_limited_to_its_rates_at_both_ends() -> None:
 
 
 def test_a_station_goes_to_the_access_point_of_its_link() -> None:
-    scenario = one(load(TWO, overrides=['access_points.*.ssid="office"']))
+    scenario = first_scenario(load(TWO, overrides=['access_points.*.ssid="office"']))
     macs = {radio.node: radio.mac for radio in radios_of(Network(scenario)) if not radio.is_station}
     lines = _lines(compile_plan(scenario, seed=1))
     for device, access_point, mhz in (("wifi1", "ap1", 2412), ("wifi2", "ap2", 2437)):
@@ -125,7 +125,7 @@ def test_only_what_moves_has_a_program_for_it() -> None:
 
 def test_the_table_wifi_is_what_the_medium_is_told(write: Write) -> None:
     text = TWO.read_text() + "[wifi]\nexponent = 2.5\nshadowing_db = 4\nrts_bytes = 500\n"
-    lines = _lines(compile_plan(one(load(write(text))), seed=3))
+    lines = _lines(compile_plan(first_scenario(load(write(text))), seed=3))
     config = lines[_index(lines, "mkdir -p")]
     assert "path-loss log-distance 2.5 46.7\nshadowing-db 4\n" in config
     assert sum("set rts 500" in line for line in lines) == 4, "for every radio"
@@ -145,7 +145,7 @@ def test_the_medium_announces_long_frames_of_802_11n() -> None:
 
 
 def test_the_manifest_has_radios_and_tracks(write: Write) -> None:
-    scenario = one(load(TWO, overrides=['hosts.terminal.waypoints=[{at="3 s",position=[1,1]}]']))
+    scenario = first_scenario(load(TWO, overrides=['hosts.terminal.waypoints=[{at="3 s",position=[1,1]}]']))
     described = describe_radios(Network(scenario), 1)
     assert [(radio["node"], radio["role"], radio["channel"]) for radio in described["radios"]] == [
         ("terminal", "station", 1),
@@ -154,7 +154,7 @@ def test_the_manifest_has_radios_and_tracks(write: Write) -> None:
         ("ap2", "access-point", 6),
     ]
     assert described["tracks"]["terminal"] == [[0, 20.0, 0.0], [3 * 10**9, 1.0, 1.0]]
-    assert describe_radios(Network(one(load(write(PATHS + WORKLOAD)))), 1) == {}
+    assert describe_radios(Network(first_scenario(load(write(PATHS + WORKLOAD)))), 1) == {}
 
 
 @pytest.mark.parametrize(
@@ -281,7 +281,7 @@ def test_events_of_radios_are_lines_of_the_medium(tmp_path: Path) -> None:
         "off radio2 4",
         "power radio3 1 5",
     ]
-    assert [(one.kind, one.link, one.value, one.commands) for one in plan.events] == [
+    assert [(event.kind, event.link, event.value, event.commands) for event in plan.events] == [
         ("power", "ap1", "5 dBm", ()),
         ("down", "wifi2", "silent", ()),
         ("up", "wifi2", "", ()),
@@ -303,7 +303,7 @@ def test_an_interface_that_is_set_down_is_no_event_of_the_air(tmp_path: Path) ->
 
 def test_access_points_that_stations_roam_between_are_one_network() -> None:
     lines = _lines(_plan(EXAMPLES / "roaming.toml"))
-    network = one(load(EXAMPLES / "roaming.toml"))
+    network = first_scenario(load(EXAMPLES / "roaming.toml"))
     assert Network(network).roaming_groups == [("ap1", "ap2")]
     order = [
         _index(lines, f"ap1 ip link add name {ROAMING} "),
@@ -343,7 +343,7 @@ def test_both_sides_have_the_passphrase(security: str, management: str, frames: 
 def test_a_caption_says_that_a_network_is_protected() -> None:
     settings = ("access_points.*.security=wpa3", "access_points.*.passphrase=correct horse")
     for words, caption in (((), "802.11g, channel 1"), (settings, "802.11g, channel 1, WPA3")):
-        network = Network(one(load(ONE, overrides=words)))
+        network = Network(first_scenario(load(ONE, overrides=words)))
         described = network.nodes["ap"].description(network.context_of("ap"))
         assert AccessPoint.caption(described) == caption
         assert "correct horse" not in str(described)

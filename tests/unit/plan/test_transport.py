@@ -154,8 +154,8 @@ def test_defaults_are_left_to_the_kernel() -> None:
 def weights(plan: Plan, host: str) -> str:
     """Return the value of the host's scheduler_weights; empty if it is not set."""
     (line,) = commands(plan, host, "sysctl", "-qw")
-    _, found, value = line.partition("net.mptcp.scheduler_weights=")
-    return value if found else ""
+    _, key, value = line.partition("net.mptcp.scheduler_weights=")
+    return value if key else ""
 
 
 def test_weights_are_by_addresses_at_the_ends_of_subflows() -> None:

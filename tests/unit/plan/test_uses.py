@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.node.test_kinds import resolved
-from tests.unit.plan.shell_words import started
+from tests.unit.node.test_kinds import smallest_scenario
+from tests.unit.plan.shell_words import programs_of
 from tests.unit.plugins.test_plugins import PLUGINS, run
 
 from mptcplab.engine.tools import find_programs
@@ -27,25 +27,25 @@ ROOT = Path(__file__).resolve().parents[3]
 EXAMPLES = sorted(file for file in (ROOT / "examples").rglob("*.toml") if "title = " in file.read_text())
 
 
-def _undeclared(plan: Plan) -> list[str]:
+def _undeclared_steps(plan: Plan) -> list[str]:
     """Return the steps whose declaration differs from their text."""
     during = [command for event in plan.events for command in event.commands]
     steps = [*plan.setup, *plan.programs, *plan.counters, *during]
-    return [f"{step.argv}: {sorted(step.uses)}" for step in steps if started(step.argv) != set(step.uses)]
+    return [f"{step.argv}: {sorted(step.uses)}" for step in steps if programs_of(step.argv) != set(step.uses)]
 
 
 @pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: str(file.relative_to(ROOT / "examples")))
 def test_examples_declare_their_programs(file: Path) -> None:
     experiment = load(file)
-    assert _undeclared(compile_plan(experiment.points[-1].scenario, seed=1)) == []
+    assert _undeclared_steps(compile_plan(experiment.points[-1].scenario, seed=1)) == []
 
 
 @pytest.mark.parametrize("protocol", ["mptcp", "tcp"])
 @pytest.mark.parametrize("algorithms", [{}, {"congestion_control": "lia", "scheduler": "redundant"}])
 @pytest.mark.parametrize("kind", KINDS)
 def test_kinds_declare_their_programs(kind: str, algorithms: dict[str, Any], protocol: str) -> None:
-    own = {} if kind == "udp" else algorithms
-    workload = {"kind": kind, "from": "client", "to": "server", **KINDS[kind].smallest, **own}
+    parameters = {} if kind == "udp" else algorithms
+    workload = {"kind": kind, "from": "client", "to": "server", **KINDS[kind].smallest, **parameters}
     hosts = {name: {"transport": {"protocol": protocol}} for name in ("client", "server")}
     reorder = {"delay": "1 ms", "reorder": "1 %"}
     scenario = {
@@ -55,18 +55,18 @@ def test_kinds_declare_their_programs(kind: str, algorithms: dict[str, Any], pro
         "workloads": {"bulk": workload},
         "record": {"captures": [{"node": "client"}]},
     }
-    assert _undeclared(compile_plan(Scenario.model_validate(scenario), seed=1)) == []
+    assert _undeclared_steps(compile_plan(Scenario.model_validate(scenario), seed=1)) == []
 
 
 @pytest.mark.parametrize("kind", NODE_KINDS)
 def test_nodes_declare_their_programs(kind: str) -> None:
-    assert _undeclared(compile_plan(resolved(kind), seed=1)) == []
+    assert _undeclared_steps(compile_plan(smallest_scenario(kind), seed=1)) == []
 
 
 @pytest.mark.parametrize(
     "keys",
     [
-        *(keys for one in BEHAVIOURS for keys in (one.smallest, one.with_more_programs)),
+        *(keys for behaviour in BEHAVIOURS for keys in (behaviour.smallest, behaviour.with_more_programs)),
         *({"discipline": name} for name in DISCIPLINES),
     ],
 )
@@ -75,7 +75,7 @@ def test_links_declare_their_programs(keys: dict[str, Any]) -> None:
     workload = {"kind": "flow", "from": "client", "to": "server", "size": "1 kB"}
     hosts: dict[str, Any] = {"client": {}, "server": {}}
     scenario = {"title": "t", "hosts": hosts, "links": {"link1": link}, "workloads": {"bulk": workload}}
-    assert _undeclared(compile_plan(Scenario.model_validate(scenario), seed=1)) == []
+    assert _undeclared_steps(compile_plan(Scenario.model_validate(scenario), seed=1)) == []
 
 
 @pytest.mark.slow
@@ -111,12 +111,12 @@ def test_plugins_declare_their_programs(name: str) -> None:
     ],
 )
 def test_programs_in_shell_text(line: str, programs: str) -> None:
-    assert started(("sh", "-c", line)) == {"sh", *programs.split()}
+    assert programs_of(("sh", "-c", line)) == {"sh", *programs.split()}
 
 
 def test_an_undeclared_program_is_found() -> None:
     plan = Plan(("a",), (Command("a", shell("yes | head", "yes").argv, ("yes",)),), (), (), (), 10**9)
-    assert len(_undeclared(plan)) == 1
+    assert len(_undeclared_steps(plan)) == 1
     declared = replace(plan, setup=(Command("a", ("sh", "-c", "yes | head"), ("yes", "head")),))
-    assert _undeclared(declared) == []
+    assert _undeclared_steps(declared) == []
     assert set(find_programs(declared.uses, {})) == {"sh", "yes", "head"}

@@ -48,8 +48,8 @@ def _plan(kind: str, **keys: Any) -> Plan:
 
 def _lines(plan: Plan) -> tuple[str, str]:
     """Return the command lines of server and client."""
-    found = {program.role: " ".join(program.argv) for program in plan.programs}
-    return found["server"], found["client"]
+    lines = {program.role: " ".join(program.argv) for program in plan.programs}
+    return lines["server"], lines["client"]
 
 
 @pytest.mark.parametrize("family", ["ipv4", "ipv6"])

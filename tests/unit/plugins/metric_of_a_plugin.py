@@ -7,7 +7,7 @@ import json
 import sys
 from pathlib import Path
 
-from tests.unit.made_results import make_results, write_run
+from tests.unit.results_folders import make_results, write_run
 
 from mptcplab.campaign.lab import CompletedRun
 from mptcplab.campaign.rounds import Rounds
@@ -76,7 +76,7 @@ def main(folder: Path) -> None:
     write_report(folder / "r", folder / "r.html")
     first = Recording(next((folder / "r" / "runs").iterdir()))
     assert NAME in run_result(first).measured[0].metrics
-    found = {
+    result = {
         "table": [dict(zip(table.headings, row, strict=True)) for row in table.rows],
         "numeric": sorted(column.heading for column in table.columns if column.is_numeric),
         "json": [row.to_json()["metrics"][NAME] for row in results.rows],
@@ -86,7 +86,7 @@ def main(folder: Path) -> None:
         "until duration": runs_until_certain(folder / "other", "duration"),
         "reference": reference(),
     }
-    print(json.dumps(found))
+    print(json.dumps(result))
 
 
 if __name__ == "__main__":

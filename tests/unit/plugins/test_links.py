@@ -39,7 +39,7 @@ def capture_output(*arguments: str) -> str:
 def test_schema() -> None:
     """Links, their directions, events and the discipline's table have the keys."""
     definitions = json.loads(capture_output("schema"))["definitions"]
-    places = [name for name, one in definitions.items() if "police" in one.get("properties", {})]
+    places = [name for name, definition in definitions.items() if "police" in definition.get("properties", {})]
     assert sorted(places) == ["DirectionSettings", "Event", "WrittenLink"]
     assert "perturb" in definitions["Aqm"]["properties"]
     assert "sfq" in definitions["DirectionSettings"]["properties"]["discipline"]["enum"]

@@ -29,7 +29,7 @@ def run(*arguments: str, plugins: str = str(PLUGIN)) -> subprocess.CompletedProc
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
+def plugin_results(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
     """Return a folder with results, and the other process's output about them."""
     folder = tmp_path_factory.mktemp("made")
     done = run("-m", "tests.unit.plugins.metric_of_a_plugin", str(folder))
@@ -37,28 +37,28 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]
     return folder, json.loads(done.stdout)
 
 
-def test_table_json_and_frame(made: tuple[Path, dict[str, Any]]) -> None:
+def test_table_json_and_frame(plugin_results: tuple[Path, dict[str, Any]]) -> None:
     """MPTCP with two subflows has half of its goodput, with one decimal digit, as the metric specifies."""
-    _, found = made
-    for row, document in zip(found["table"], found["json"], strict=True):
+    _, output = plugin_results
+    for row, document in zip(output["table"], output["json"], strict=True):
         goodput, each = (float(row[name].split()[0]) for name in ("goodput Mbit/s", "per subflow Mbit/s"))
         subflows = {"mptcp": 2, "tcp": 0}[row["protocol"]] or 1
         assert each == pytest.approx(goodput / subflows, abs=0.06)
         assert row["per subflow Mbit/s"].split()[0] == f"{document['mean']:.1f}"
         assert (document["n"], document["seeds"]) == (3, [1, 2, 3])
-    assert "per subflow Mbit/s" in found["numeric"]
-    assert len(found["frame"]) == 18
-    assert None not in found["frame"]
+    assert "per subflow Mbit/s" in output["numeric"]
+    assert len(output["frame"]) == 18
+    assert None not in output["frame"]
 
 
-def test_page(made: tuple[Path, dict[str, Any]]) -> None:
-    page = (made[0] / "r.html").read_text()
+def test_page(plugin_results: tuple[Path, dict[str, Any]]) -> None:
+    page = (plugin_results[0] / "r.html").read_text()
     assert '{"name":"per subflow","unit":"Mbit/s","limits":[0.0,null]}' in page, "a value that the reader can choose"
     assert "per subflow Mbit/s" in page, "a column of the table"
 
 
-def test_compare(made: tuple[Path, dict[str, Any]]) -> None:
-    folder = str(made[0] / "r")
+def test_compare(plugin_results: tuple[Path, dict[str, Any]]) -> None:
+    folder = str(plugin_results[0] / "r")
     done = run("-m", "mptcplab", "compare", folder, "--by", "transport.protocol", "--metric", NAME)
     assert done.returncode == 0, done.stderr
     assert "per subflow: A = tcp, B = mptcp" in done.stdout
@@ -66,17 +66,17 @@ def test_compare(made: tuple[Path, dict[str, Any]]) -> None:
     assert run("-m", "mptcplab", "compare", folder, folder, "--metric", NAME, plugins="").returncode == 2
 
 
-def test_until_and_study(made: tuple[Path, dict[str, Any]]) -> None:
-    _, found = made
-    assert all(count > 3 for count in found["until"]), "the metric varies from seed to seed"
-    assert found["until duration"] == [3, 3], "the duration does not"
-    assert found["study"] == pytest.approx(sum(one["mean"] for one in found["json"][3:]) / 3, rel=0.01)
+def test_until_and_study(plugin_results: tuple[Path, dict[str, Any]]) -> None:
+    _, output = plugin_results
+    assert all(count > 3 for count in output["until"]), "the metric varies from seed to seed"
+    assert output["until duration"] == [3, 3], "the duration does not"
+    assert output["study"] == pytest.approx(sum(value["mean"] for value in output["json"][3:]) / 3, rel=0.01)
 
 
-def test_two_of_one_name_are_refused(made: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
+def test_two_of_one_name_are_refused(plugin_results: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
     copy = tmp_path / "copy.py"
     copy.write_text(PLUGIN.read_text().replace(NAME, "gap_s"))
-    folder = str(made[0] / "r")
+    folder = str(plugin_results[0] / "r")
     done = run("-m", "mptcplab", "compare", folder, "--by", "transport.protocol", plugins=str(copy))
     assert done.returncode == 2, done.stderr
     assert "two metrics are called gap_s" in done.stderr

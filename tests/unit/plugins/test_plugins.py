@@ -24,7 +24,7 @@ def run(*arguments: str, plugins: str = str(PLUGINS / "echo.py")) -> subprocess.
     )
 
 
-def printed(*arguments: str) -> str:
+def run_command(*arguments: str) -> str:
     """Return the output of a command that must succeed."""
     done = run("-m", "mptcplab", *arguments)
     assert done.returncode == 0, done.stderr
@@ -32,7 +32,7 @@ def printed(*arguments: str) -> str:
 
 
 def test_schema() -> None:
-    assert '"letters"' in json.dumps(json.loads(printed("schema")))
+    assert '"letters"' in json.dumps(json.loads(run_command("schema")))
 
 
 def test_reference() -> None:
@@ -47,8 +47,8 @@ def test_doctor_checks_its_programs() -> None:
 
 def test_show_and_plan() -> None:
     scenario = str(PLUGINS / "echo.toml")
-    assert "1 run" in printed("show", scenario)
-    assert "socat TCP4-LISTEN:5001,fork" in printed("plan", scenario)
+    assert "1 run" in run_command("show", scenario)
+    assert "socat TCP4-LISTEN:5001,fork" in run_command("plan", scenario)
 
 
 def test_a_mistake_in_it_is_one_of_the_scenario(tmp_path: Path) -> None:

@@ -10,9 +10,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from tests.unit.commanded import output_of
+from tests.unit.command_output import output_of
 from tests.unit.kernel.test_cache import INPUTS, add
-from tests.unit.made_prebuilt import KEY, NAME, install_prebuilt
+from tests.unit.kernel_package import KEY, NAME, install_prebuilt
 
 from mptcplab import prebuilt
 from mptcplab.doctor import kernel as doctor_kernel

@@ -42,7 +42,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def pinned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def pinned_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return the folder that pins the trivial program."""
     folder = tmp_path / "pinned"
     folder.mkdir()
@@ -84,18 +84,18 @@ def _pin_go(folder: Path) -> None:
     (folder / "main.go").write_text(
         'package main\n\nimport "example.invalid/part"\n\nfunc main() { println(part.Text) }\n'
     )
-    own = _go_hash({"go.mod": files["go.mod"]}, "")
+    go_hash = _go_hash({"go.mod": files["go.mod"]}, "")
     module = "example.invalid/part v1.0.0"
     (folder / "go.sum").write_text(
-        f"{module} {_go_hash(files, 'example.invalid/part@v1.0.0/')}\n{module}/go.mod {own}\n"
+        f"{module} {_go_hash(files, 'example.invalid/part@v1.0.0/')}\n{module}/go.mod {go_hash}\n"
     )
 
 
 @pytest.mark.skipif(shutil.which("go") is None, reason="Go is not on PATH")
 @pytest.mark.parametrize("text", [_GENUINE, _FORGED])
-def test_go_refuses_a_module_with_another_checksum(text: str, cache: Path, pinned: Path, tmp_path: Path) -> None:
+def test_go_refuses_a_module_with_another_checksum(text: str, cache: Path, pinned_folder: Path, tmp_path: Path) -> None:
     _publish_go(tmp_path / "registry", _go_part(text))
-    _pin_go(pinned)
+    _pin_go(pinned_folder)
     if text == _GENUINE:
         assert build.build(_GO, print).parent == cache / "tools", "the same files, published as they were pinned"
         return
@@ -141,8 +141,8 @@ def _pin_crate(folder: Path, checksum: str) -> None:
     (folder / "Cargo.toml").write_text(f'{package}\n[dependencies]\npart = "=1.0.0"\n')
     source = "registry+https://github.com/rust-lang/crates.io-index"
     part = f'[[package]]\nname = "part"\nversion = "1.0.0"\nsource = "{source}"\nchecksum = "{checksum}"\n'
-    own = '[[package]]\nname = "trivial"\nversion = "1.0.0"\ndependencies = [\n "part",\n]\n'
-    (folder / "Cargo.lock").write_text(f"version = 3\n\n{part}\n{own}")
+    checked = '[[package]]\nname = "trivial"\nversion = "1.0.0"\ndependencies = [\n "part",\n]\n'
+    (folder / "Cargo.lock").write_text(f"version = 3\n\n{part}\n{checked}")
 
 
 @pytest.mark.skipif(shutil.which("cargo") is None, reason="Cargo is not on PATH")
@@ -160,14 +160,14 @@ def test_cargo_refuses_a_crate_with_another_checksum(
     listed_as_forged: bool,
     message: str | None,
     cache: Path,
-    pinned: Path,
+    pinned_folder: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     genuine, other = _crate(_GENUINE), _crate(_FORGED)
-    checksum, of_other = (hashlib.sha256(one).hexdigest() for one in (genuine, other))
+    checksum, of_other = (hashlib.sha256(content).hexdigest() for content in (genuine, other))
     _publish_crate(tmp_path / "registry", other if forged else genuine, of_other if listed_as_forged else checksum)
-    _pin_crate(pinned, checksum)
+    _pin_crate(pinned_folder, checksum)
     home = tmp_path / "cargo"
     home.mkdir()
     sources = f'[source.crates-io]\nreplace-with = "made"\n[source.made]\nlocal-registry = "{tmp_path / "registry"}"\n'

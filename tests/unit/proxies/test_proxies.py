@@ -17,7 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.unit.commanded import Output, output_of
+from tests.unit.command_output import Output, output_of
 
 from mptcplab.doctor import Level
 from mptcplab.doctor.model import LinuxDistribution
@@ -91,7 +91,7 @@ def test_the_pinned_files_have_the_catalogs_version_and_hashes(recipe: Recipe) -
         module = (recipe.folder / "go.mod").read_text()
         assert f"{recipe.source} v{recipe.version}\n" in module
         oldest = re.findall(r"^go (\d+)\.(\d+)", module, re.MULTILINE)
-        assert [tuple(map(int, found)) for found in oldest] == [recipe.compiler]
+        assert [tuple(map(int, version)) for version in oldest] == [recipe.compiler]
         assert recipe.package.startswith(recipe.source)
         sums = (recipe.folder / "go.sum").read_text().splitlines()
         needed = re.findall(r"^(?:require |\t)(\S+ v\S+)", module, re.MULTILINE)
@@ -101,8 +101,8 @@ def test_the_pinned_files_have_the_catalogs_version_and_hashes(recipe: Recipe) -
     assert manifest["dependencies"][recipe.source]["version"] == f"={recipe.version}"
     assert tuple(map(int, manifest["package"]["rust-version"].split("."))) == recipe.compiler
     packages = tomllib.loads((recipe.folder / "Cargo.lock").read_text())["package"]
-    assert recipe.version in [one["version"] for one in packages if one["name"] == recipe.source]
-    assert [one["name"] for one in packages if "checksum" not in one] == [manifest["package"]["name"]]
+    assert recipe.version in [package["version"] for package in packages if package["name"] == recipe.source]
+    assert [package["name"] for package in packages if "checksum" not in package] == [manifest["package"]["name"]]
 
 
 @pytest.mark.parametrize("binary", BINARIES)
@@ -128,11 +128,11 @@ def test_the_callers_toolchain_comes_first_if_it_is_new_enough(tmp_path: Path) -
     fake(tmp_path / "new/go", "go version go1.22.1 linux/amd64")
     fake(tmp_path / "sdk/go1.99.1/bin/go", "go version go1.99.1 linux/amd64")
     base = {"HOME": str(tmp_path), "RUSTFLAGS": "-O", "GOAMD64": "v3", "GOPROXY": "a-proxy"}
-    found = build.toolchain_of(recipe, {**base, "PATH": f"{tmp_path}/old:{tmp_path}/new"})
-    assert (found.path, found.version) == (tmp_path / "new/go", (1, 22))
-    assert not {"RUSTFLAGS", "GOAMD64"} & set(found.environment), "a user's flags would change the program"
-    assert found.environment["GOPROXY"] == "a-proxy"
-    assert found.environment["GOTOOLCHAIN"] == "local", "nothing downloads another toolchain"
+    toolchain = build.toolchain_of(recipe, {**base, "PATH": f"{tmp_path}/old:{tmp_path}/new"})
+    assert (toolchain.path, toolchain.version) == (tmp_path / "new/go", (1, 22))
+    assert not {"RUSTFLAGS", "GOAMD64"} & set(toolchain.environment), "a user's flags would change the program"
+    assert toolchain.environment["GOPROXY"] == "a-proxy"
+    assert toolchain.environment["GOTOOLCHAIN"] == "local", "nothing downloads another toolchain"
     newest = build.toolchain_of(replace(recipe, compiler=(1, 99)), {**base, "PATH": f"{tmp_path}/old"})
     assert newest.path == tmp_path / "sdk/go1.99.1/bin/go"
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 from tests.unit.campaign.test_sweep import Hand, execute, experiment_of
-from tests.unit.commanded import output_of as run
-from tests.unit.made_results import make_results
-from tests.unit.made_studies import measure_table
+from tests.unit.command_output import output_of as run
+from tests.unit.example_studies import measure_table
+from tests.unit.results_folders import make_results
 
 from mptcplab.campaign import identity
 from mptcplab.errors import Exit, LabError
@@ -28,17 +28,17 @@ from mptcplab.report.origin import scenario_of, to_toml
 from mptcplab.results import open_every, open_results
 
 READERS: dict[str, Callable[[Recording], Any]] = {
-    "manifest": lambda one: one.manifest,
-    "program": lambda one: one.program("bulk.client"),
-    "labels": lambda one: relabel(one, {"seed": 2}),
+    "manifest": lambda recording: recording.manifest,
+    "program": lambda recording: recording.program("bulk.client"),
+    "labels": lambda recording: relabel(recording, {"seed": 2}),
     "ends": ends_of,
-    "links": lambda one: list(direction_counters(one)),
+    "links": lambda recording: list(direction_counters(recording)),
     "network": network_counters,
     "measure": measure,
     "run": run_result,
-    "rows": lambda one: result_rows([one]),
+    "rows": lambda recording: result_rows([recording]),
     "scenario": scenario_of,
-    "scenario file": lambda one: to_toml(one, title="t"),
+    "scenario file": lambda recording: to_toml(recording, title="t"),
 }
 FOLDER_READERS: dict[str, Callable[[Path], Any]] = {
     "results": open_results,
@@ -63,16 +63,16 @@ def _manifests(folder: Path) -> list[Path]:
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def results_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("made") / "r"
     make_results(folder, keep=lambda run: run.seed == 1)
     return folder
 
 
 @pytest.fixture
-def old(made: Path, tmp_path: Path) -> Path:
+def old(results_folder: Path, tmp_path: Path) -> Path:
     """A results folder of an older format."""
-    folder = shutil.copytree(made, tmp_path / "r")
+    folder = shutil.copytree(results_folder, tmp_path / "r")
     for manifest in _manifests(folder):
         _relabel(manifest, FORMAT - 1)
     return folder
@@ -86,8 +86,10 @@ def _check(error: LabError) -> None:
 
 @pytest.mark.parametrize("number", FORMATS.values(), ids=FORMATS)
 @pytest.mark.parametrize("read", READERS.values(), ids=READERS)
-def test_readers_of_a_run(read: Callable[[Recording], Any], number: object, made: Path, tmp_path: Path) -> None:
-    place = shutil.copytree(_manifests(made)[0].parent, tmp_path / "run")
+def test_readers_of_a_run(
+    read: Callable[[Recording], Any], number: object, results_folder: Path, tmp_path: Path
+) -> None:
+    place = shutil.copytree(_manifests(results_folder)[0].parent, tmp_path / "run")
     _relabel(place / "manifest.json", number)
     with pytest.raises(LabError) as raised:
         read(Recording(place))
@@ -105,23 +107,25 @@ def test_readers_of_a_folder(read: Callable[[Path], Any], old: Path) -> None:
     assert not (old / "report.html").exists()
 
 
-def test_commands(old: Path, made: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_commands(
+    old: Path, results_folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     said = run(monkeypatch, capsys, "report", old)
     assert said.status == Exit.FAILED
     assert said.err.count("reads only format") == 1
     assert "Traceback" not in said.err
-    compared = run(monkeypatch, capsys, "compare", made, old)
+    compared = run(monkeypatch, capsys, "compare", results_folder, old)
     assert compared.status == Exit.DONE, "results.json has the values, and no recording is read"
 
 
-def test_one_among_others_is_named(old: Path, made: Path) -> None:
+def test_one_among_others_is_named(old: Path, results_folder: Path) -> None:
     """The page is about the others, and says so."""
-    for before, after in zip(_manifests(made)[1:], _manifests(old)[1:], strict=True):
+    for before, after in zip(_manifests(results_folder)[1:], _manifests(old)[1:], strict=True):
         shutil.copy(before, after)
     (damaged,) = open_results(old).damaged
     assert "reads only format" in damaged
-    (one,) = build_report(old).experiments
-    assert [notice for notice in one.notices if "reads only format" in str(notice.where)]
+    (experiment,) = build_report(old).experiments
+    assert [notice for notice in experiment.notices if "reads only format" in str(notice.where)]
 
 
 def test_a_study(tmp_path: Path) -> None:
@@ -151,6 +155,6 @@ def test_a_folder_that_was_changed_by_hand(tmp_path: Path) -> None:
     for manifest in _manifests(tmp_path / "out"):
         _relabel(manifest, FORMAT - 1)
     done, _ = execute(tmp_path, experiment_of(tmp_path), hand)
-    for one in done:
-        assert one.error is not None
-        _check(one.error)
+    for completed in done:
+        assert completed.error is not None
+        _check(completed.error)

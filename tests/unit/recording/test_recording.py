@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from tests.unit.made_results import make_results
+from tests.unit.results_folders import make_results
 
 from mptcplab.errors import LabError
 from mptcplab.metrics.rows import run_result
@@ -90,7 +90,7 @@ def _manifest() -> dict[str, Any]:
     return {"programs": [{"name": "bulk.server", "node": "server", "samples_itself": True, "status": 0}], "seed": 1}
 
 
-def _finished(folder: Path) -> Recording:
+def _write_recording(folder: Path) -> Recording:
     (folder / "out").mkdir()
     (folder / "out" / "bulk.server.out").write_text(LINES)
     (folder / "uml").mkdir()
@@ -105,7 +105,7 @@ def _finished(folder: Path) -> Recording:
 
 def test_finished_folder(tmp_path: Path) -> None:
     assert not is_complete(tmp_path)
-    recording = _finished(tmp_path)
+    recording = _write_recording(tmp_path)
     assert is_complete(tmp_path)
     names = sorted(path.name for path in tmp_path.iterdir())
     assert names == ["connections.parquet", "console.txt", "manifest.json", "out", "subflows.parquet"]
@@ -115,7 +115,7 @@ def test_finished_folder(tmp_path: Path) -> None:
 
 
 def test_relabelled(tmp_path: Path) -> None:
-    recording = _finished(tmp_path)
+    recording = _write_recording(tmp_path)
     assert relabel(recording, {"seed": 1}) is recording, "the labels have not changed"
     other = relabel(recording, {"settings": [["a", "b"]]})
     assert Recording(tmp_path).manifest == other.manifest == {"format": FORMAT, **_manifest(), "settings": [["a", "b"]]}

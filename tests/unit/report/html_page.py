@@ -11,8 +11,8 @@ from mptcplab.report.html import Drawing, ExperimentSection
 EVIL = "</script><script>document.title = 'broken'</script><img src=x onerror=alert(1)> & \"quoted\""
 
 
-def drawing_of(one: ExperimentSection, kind: str) -> Drawing:
-    return next(drawing for drawing in one.drawings if drawing.kind == kind)
+def drawing_of(section: ExperimentSection, kind: str) -> Drawing:
+    return next(drawing for drawing in section.drawings if drawing.kind == kind)
 
 
 class PageText(HTMLParser):

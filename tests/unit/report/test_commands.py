@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.unit.made_results import TWO_LINES, make_results
+from tests.unit.results_folders import TWO_LINES, make_results
 
 from mptcplab.pages import build_report
 from mptcplab.report.html import ExperimentSection
@@ -23,13 +23,13 @@ def _make(folder: Path, file: str, *, planned: bool = False) -> ExperimentSectio
         del document["rows"]
         document |= {"planned": "18 runs", "seed": 1, "repeats": 3}
     (folder / (PARTIAL if planned else "results.json")).write_text(json.dumps(document))
-    (one,) = build_report(folder).experiments
-    return one
+    (section,) = build_report(folder).experiments
+    return section
 
 
-def _commands(one: ExperimentSection) -> list[str]:
-    lines = [notice.command for notice in one.notices if notice.command]
-    return [*lines, *(each.line for each in one.repeat.commands), one.repeat.runs[0].command]
+def _commands(section: ExperimentSection) -> list[str]:
+    lines = [notice.command for notice in section.notices if notice.command]
+    return [*lines, *(each.line for each in section.repeat.commands), section.repeat.runs[0].command]
 
 
 def test_an_unfinished_sweep_continues_in_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -63,5 +63,5 @@ def test_a_partial_document_without_seeds_gives_none(tmp_path: Path, monkeypatch
     _make(folder, "two.toml", planned=True)
     document = json.loads((folder / PARTIAL).read_text())
     (folder / PARTIAL).write_text(json.dumps({**document, "seed": None, "repeats": None}))
-    (one,) = build_report(folder).experiments
-    assert _commands(one)[:2] == ["mptcplab run two.toml"] * 2
+    (section,) = build_report(folder).experiments
+    assert _commands(section)[:2] == ["mptcplab run two.toml"] * 2

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.compared import output, row_of, write
+from tests.unit.comparisons import output, row_of, write
 
 from mptcplab.report.table import Table, escape_latex
 
@@ -19,7 +19,7 @@ MEANS = {"default": 95.0, "blest": 95.1031, "ecf": 90.0, "round_robin": 97.3}
 
 
 @pytest.fixture
-def made(tmp_path: Path) -> Path:
+def results_folder(tmp_path: Path) -> Path:
     rows = [
         row_of({"transport.scheduler": name, "links.link1.delay": "5 ms"}, _values(mean, number), run=name)
         for number, (name, mean) in enumerate(MEANS.items())
@@ -37,12 +37,12 @@ def _lines(file: Path) -> list[dict[str, str]]:
 
 
 def test_a_csv_has_the_numbers_of_json(
-    made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    results_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "a.csv"
-    words = (made, "--by", "scheduler", "--reference", "default", "--out", file, "--json")
+    words = (results_folder, "--by", "scheduler", "--reference", "default", "--out", file, "--json")
     _, out, _ = output(capsys, monkeypatch, *words)
-    matches: list[Any] = [row for one in json.loads(out)["comparisons"] for row in one["rows"]]
+    matches: list[Any] = [row for comparison in json.loads(out)["comparisons"] for row in comparison["rows"]]
     lines = _lines(file)
     assert [line["transport.scheduler"] for line in lines] == ["blest", "ecf", "round_robin"]
     for line, match in zip(lines, matches, strict=True):
@@ -57,10 +57,10 @@ def test_a_csv_has_the_numbers_of_json(
 
 
 def test_a_csv_of_a_ranking_has_a_line_per_place(
-    made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    results_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "a.csv"
-    _, out, _ = output(capsys, monkeypatch, made, "--by", "scheduler", "--out", file, "--json")
+    _, out, _ = output(capsys, monkeypatch, results_folder, "--by", "scheduler", "--out", file, "--json")
     (ranking,) = json.loads(out)["rankings"]
     lines = _lines(file)
     assert [line["place"] for line in lines] == ["1", "2", "3", "4"]
@@ -69,16 +69,16 @@ def test_a_csv_of_a_ranking_has_a_line_per_place(
     assert {line["best"] for line in lines} == {"round_robin"}
     assert (lines[0]["difference"], lines[0]["verdict"]) == ("", "")
     best = [place["against_best"] for place in ranking["places"][1:]]
-    assert [float(line["difference"]) for line in lines[1:]] == [one["difference"] for one in best]
-    assert [line["verdict"] for line in lines[1:]] == [one["verdict"] for one in best]
+    assert [float(line["difference"]) for line in lines[1:]] == [row["difference"] for row in best]
+    assert [line["verdict"] for line in lines[1:]] == [row["verdict"] for row in best]
 
 
 def test_tables_for_papers_are_the_printed_ones(
-    made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    results_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     files = [tmp_path / "a.tex", tmp_path / "a.md"]
     words = ("--columns", "scheduler,B,%", "--sort", "-B", *(word for file in files for word in ("--out", file)))
-    _, out, _ = output(capsys, monkeypatch, made, "--by", "scheduler", "--reference", "default", *words)
+    _, out, _ = output(capsys, monkeypatch, results_folder, "--by", "scheduler", "--reference", "default", *words)
     assert f"Written: {files[0]}, {files[1]}" in out
     tex, markdown = (file.read_text() for file in files)
     assert r"\begin{tabular}{lrr}" in tex

@@ -21,8 +21,8 @@ def _table(points: Iterable[Point], seen: Callable[[Point, int], tuple[str, ...]
     results = []
     for point in points:
         for seed in range(1, seeds + 1):
-            found = seen(point, seed)
-            states = () if found is None else (EndpointStates("client", ASKED, found),)
+            text = seen(point, seed)
+            states = () if text is None else (EndpointStates("client", ASKED, text),)
             settings = (("transport.protocol", point[0]), ("links.link1.delay", point[1]))
             network = NetworkCounters({ENDPOINTS.name: states})
             results.append(RunResult(settings, seed, f"{point}{seed}", "k", (), network=network))
@@ -47,14 +47,14 @@ def test_points_without_mptcp_have_no_row() -> None:
 def test_the_point_that_differs_has_a_row_of_its_own() -> None:
     """Each row names every combination of its values, and no other point."""
 
-    def seen(point: Point, seed: int) -> tuple[str, ...]:
+    def asked_options(point: Point, seed: int) -> tuple[str, ...]:
         return () if point == ("other", "40 ms") and seed == 2 else ASKED
 
-    table = _table(product(("mptcp", "other"), DELAYS), seen)
+    table = _table(product(("mptcp", "other"), DELAYS), asked_options)
     assert [(*row[:2], row[-1]) for row in table.rows] == [("all", "all", "1 to 2"), ("other", "40 ms", "1")]
     marked = [(line, place) for line, row in enumerate(table.rows) for place, cell in enumerate(row) if cell.emphasis]
     assert marked == [(1, 4)], "an endpoint is missing there"
-    table = _table(product(("mptcp", "other"), DELAYS), lambda point, _: seen(point, 2))
+    table = _table(product(("mptcp", "other"), DELAYS), lambda point, _: asked_options(point, 2))
     assert [row[:2] for row in table.rows] == [("all", "all but 40 ms"), ("mptcp", "40 ms"), ("other", "40 ms")]
 
 

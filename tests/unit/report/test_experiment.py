@@ -49,14 +49,14 @@ def test_goodput_is_that_of_whole_workloads_that_are_about_it(experiment: Experi
     """Two workloads with some of their lines were drawn, and a call's goodput among them."""
     mos = Interval(4.0, None, 1)
     rows = [*_rows("call", MORE, mos=mos), *_rows("download", MORE), *_rows("upload", MORE)]
-    found = dict(experiment_figures(experiment, rows))
-    assert list(found) == ["figure", "figure-mos"]
-    figure = found["figure"]
+    figures = dict(experiment_figures(experiment, rows))
+    assert list(figures) == ["figure", "figure-mos"]
+    figure = figures["figure"]
     assert [series.name for series in figure.series] == list(MORE)
     hint = "for others: mptcplab figure with --workload upload"
     assert figure.note.endswith(f"\nshown: 7 of 14 lines, of workload download; {hint}"), figure.note
-    assert [series.name for series in found["figure-mos"].series] == list(MORE)
-    assert "shown" not in found["figure-mos"].note
+    assert [series.name for series in figures["figure-mos"].series] == list(MORE)
+    assert "shown" not in figures["figure-mos"].note
 
 
 def test_one_workload_of_many_lines_says_how_many_are_left_out(experiment: Experiment) -> None:
@@ -75,5 +75,5 @@ def test_one_workload_of_many_lines_says_how_many_are_left_out(experiment: Exper
 
 
 def test_a_call_alone_has_a_figure_of_its_goodput(experiment: Experiment) -> None:
-    found = dict(experiment_figures(experiment, _rows("call", mos=Interval(4.0, None, 1))))
-    assert list(found) == ["figure", "figure-mos"], "nothing else is there to be drawn"
+    figures = dict(experiment_figures(experiment, _rows("call", mos=Interval(4.0, None, 1))))
+    assert list(figures) == ["figure", "figure-mos"], "nothing else is there to be drawn"

@@ -15,10 +15,10 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.made_manifest import describe as workloads_of
-from tests.unit.made_results import TWO_LINES, make_results
+from tests.unit.manifests import describe as workloads_of
 from tests.unit.report.html_page import EVIL, PageText, drawing_of
 from tests.unit.report.test_report import result_row
+from tests.unit.results_folders import TWO_LINES, make_results
 
 from mptcplab.figure.timelines import _edges, _thin_out, timelines
 from mptcplab.metrics.registry import METRICS
@@ -37,9 +37,9 @@ from mptcplab.workload.recorded import RecordedWorkload
 ROOT = Path(__file__).resolve().parents[3]
 
 
-def _only(folder: Path) -> ExperimentSection:
-    (one,) = build_report(folder).experiments
-    return one
+def _only_section(folder: Path) -> ExperimentSection:
+    (section,) = build_report(folder).experiments
+    return section
 
 
 def test_same_numbers_as_the_table(tmp_path: Path) -> None:
@@ -125,18 +125,20 @@ def test_the_sweep_begins_with_the_workload_that_has_this_metric() -> None:
     plain = result_row().metrics
     of = {"sessions": {"response_p95_ms": mean_interval([9.0])}, "upload": {"outage_s": mean_interval([40.0])}}
     rows = [
-        result_row(settings={"x": x}, workload=name, metrics={**plain, **own}) for x in "ab" for name, own in of.items()
+        result_row(settings={"x": x}, workload=name, metrics={**plain, **extra})
+        for x in "ab"
+        for name, extra in of.items()
     ]
     drawing = sweep_drawing(rows, axes_of(rows))
     assert [name for name, _ in drawing.choices] == ["Workload", "Metric"]
     assert drawing.choices[0][1] == ("sessions", "upload", "all")
-    names = [one["name"] for one in drawing.data["measures"]]
+    names = [measure["name"] for measure in drawing.data["measures"]]
     assert (names[0], drawing.data["workload"]) == ("outage", 1), "as mptcplab figure"
     assert [names[at] for at in drawing.data["about"]] == [METRICS["response_p95_ms"].noun, "outage"]
     both = [result_row(settings={"x": x}, workload=name) for x in "ab" for name in of]
     assert sweep_drawing(both, axes_of(both)).data["workload"] == 2, "all have goodput"
-    one = [row for row in rows if row.workload == "upload"]
-    assert [name for name, _ in sweep_drawing(one, axes_of(one)).choices] == ["Metric"]
+    uploads = [row for row in rows if row.workload == "upload"]
+    assert [name for name, _ in sweep_drawing(uploads, axes_of(uploads)).choices] == ["Metric"]
 
 
 def test_backticks_of_messages_are_code() -> None:
@@ -195,7 +197,7 @@ def test_warnings_come_with_rows_and_commands(tmp_path: Path) -> None:
     events.write_text(json.dumps({"kernel": {"MPTcpExtMPCapableFallbackACK": 1}}))
     (folder / "runs" / "broken").mkdir()
     (folder / "runs" / "broken" / "manifest.json").write_text("{}")
-    warnings = {notice.text: notice for notice in _only(folder).notices if notice.level == "warning"}
+    warnings = {notice.text: notice for notice in _only_section(folder).notices if notice.level == "warning"}
     missing = next(notice for text, notice in warnings.items() if "1 run is missing" in text)
     assert missing.where == ("protocol mptcp, link2.delay 30 ms, seed 2",)
     assert missing.command.endswith(
@@ -215,7 +217,7 @@ def test_failed_runs(tmp_path: Path) -> None:
         "error": "bulk.client on client ended with status 1",
     }
     (folder / "results.json").write_text(json.dumps(document | {"failed": [failed]}))
-    (warning,) = [notice for notice in _only(folder).notices if notice.level == "warning"]
+    (warning,) = [notice for notice in _only_section(folder).notices if notice.level == "warning"]
     assert warning.text.startswith("1 run failed")
     assert warning.where == ("protocol mptcp, seed 9: bulk.client on client ended with status 1",)
     assert warning.command.endswith("--seed 9 --repeats 1 --set transport.protocol=mptcp")
@@ -228,7 +230,7 @@ def test_the_whole_command_counts_failed_runs(tmp_path: Path) -> None:
     settings = {"transport.protocol": "mptcp", "links.link2.delay": "30 ms"}
     lost = [{"settings": settings, "seed": 3, "error": "it ended"}]
     (folder / "results.json").write_text(json.dumps(document | {"failed": lost}))
-    assert _only(folder).repeat.commands[0].line.endswith("/r --seed 1 --repeats 3")
+    assert _only_section(folder).repeat.commands[0].line.endswith("/r --seed 1 --repeats 3")
 
 
 def test_points_with_different_numbers_of_runs(tmp_path: Path) -> None:
@@ -237,9 +239,9 @@ def test_points_with_different_numbers_of_runs(tmp_path: Path) -> None:
     make_results(folder, keep=lambda run: run.seed < 3 or run.point.settings["transport.protocol"] == "tcp")
     document = json.loads((folder / "results.json").read_text())
     (folder / "results.json").write_text(json.dumps(document | {"failed": []}))
-    one = _only(folder)
-    assert [notice.text for notice in one.notices if notice.level == "warning"] == []
-    assert one.repeat.commands[0].line.endswith("/r --seed 1")
+    section = _only_section(folder)
+    assert [notice.text for notice in section.notices if notice.level == "warning"] == []
+    assert section.repeat.commands[0].line.endswith("/r --seed 1")
 
 
 def test_no_warnings_is_said_only_when_it_is_so(tmp_path: Path) -> None:
@@ -264,7 +266,7 @@ def test_the_resolved_scenario_is_a_file_that_runs(tmp_path: Path) -> None:
     )
     make_results(tmp_path / "r", text)
     results = open_results(tmp_path / "r")
-    ((_, written),) = _only(tmp_path / "r").repeat.files
+    ((_, written),) = _only_section(tmp_path / "r").repeat.files
     file = tmp_path / "again.toml"
     file.write_text(written)
     again = load(file)
@@ -277,7 +279,7 @@ def test_the_resolved_scenario_is_a_file_that_runs(tmp_path: Path) -> None:
 
 def test_one_run_per_point_the_median(tmp_path: Path) -> None:
     make_results(tmp_path / "r")
-    data = drawing_of(_only(tmp_path / "r"), "timeline").data
+    data = drawing_of(_only_section(tmp_path / "r"), "timeline").data
     assert [point["at"] for point in data["points"]] == [[i, j] for i in range(2) for j in range(3)]
     # Goodput grows with the seed: of 1, 2 and 3 the second is the median.
     assert {point["seed"] for point in data["points"]} == {2}
@@ -316,7 +318,7 @@ def test_stretches_cover_everything(instants: list[int], most: int) -> None:
 
 def test_queues_are_drawn_when_they_were_recorded(tmp_path: Path) -> None:
     make_results(tmp_path / "r")
-    assert "queue" not in drawing_of(_only(tmp_path / "r"), "timeline").panels
+    assert "queue" not in drawing_of(_only_section(tmp_path / "r"), "timeline").panels
     for place in (tmp_path / "r" / "runs").iterdir():
         pl.DataFrame(
             {
@@ -328,7 +330,7 @@ def test_queues_are_drawn_when_they_were_recorded(tmp_path: Path) -> None:
                 "drops": [0, 0, 4],
             }
         ).write_parquet(place / "queues.parquet")
-    drawing = drawing_of(_only(tmp_path / "r"), "timeline")
+    drawing = drawing_of(_only_section(tmp_path / "r"), "timeline")
     assert drawing.panels[-1] == "queue"
     (queue,) = drawing.data["points"][0]["workloads"][0]["panels"]["queue"]["curves"]
     assert (queue["name"], queue["t"], queue["v"]) == ("link1 forward", (0.1, 0.2), (3, 150))

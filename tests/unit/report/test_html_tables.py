@@ -18,7 +18,7 @@ SCHEDULERS = ("default", "blest")
 #: The metrics of three kinds of workloads, which are too many for the columns of one table.
 METRICS = {
     "download": {},
-    "objects": {f"completion_{one}_s": 0.2 for one in ("p50", "p95", "p99")},
+    "objects": {f"completion_{percentile}_s": 0.2 for percentile in ("p50", "p95", "p99")},
     "call": {"delay_mean_ms": 50.0, "jitter_ms": 3.0, "late_percent": 0.2, "lost_percent": 0.1, "mos": 4.3},
 }
 
@@ -33,10 +33,10 @@ def _rows() -> list[ResultRow]:
 
 def _row(scheduler: str, workload: str, metrics: dict[str, Interval], **changed: Any) -> ResultRow:
     settings = {"transport.scheduler": scheduler}
-    found = {**IN_EVERY_ROW, "goodput_mbps": Interval(len(scheduler), 0.1, 3), **metrics}
+    metrics_of_row = {**IN_EVERY_ROW, "goodput_mbps": Interval(len(scheduler), 0.1, 3), **metrics}
     warnings = ("it was slow",) if workload == "call" else ()
     return result_row(
-        settings=settings, workload=workload, metrics=found, scheduler=scheduler, warnings=warnings, **changed
+        settings=settings, workload=workload, metrics=metrics_of_row, scheduler=scheduler, warnings=warnings, **changed
     )
 
 
@@ -44,7 +44,7 @@ def test_workloads_of_several_kinds_have_a_table_each() -> None:
     """Three workloads had all their metrics in one cell, which cannot be sorted by MOS."""
     tables = page_tables("t", _rows())
     download, objects, call = tables
-    assert [one.title for one in tables] == ["Workload download", "Workload objects", "Workload call"]
+    assert [table.title for table in tables] == ["Workload download", "Workload objects", "Workload call"]
     assert not any(head.startswith(("MOS", "completion", "metrics", "workload")) for head in download.headings)
     assert [head for head in objects.headings if "completion" in head] == [
         "completion p50 s",
@@ -76,16 +76,18 @@ def test_workloads_that_are_alike_share_a_table() -> None:
 def test_a_table_of_mostly_empty_cells_is_split() -> None:
     """Three kinds of workloads with six metrics had one table, two thirds of it empty; with three, it is small."""
     value = Interval(1.234, 0.1, 3)
-    for own, parts in ((2, 3), (1, 1)):
+    for count, parts in ((2, 3), (1, 1)):
         names = iter(("completion_p50_s", "gap_s", "mos", "delay_mean_ms", "response_p50_ms", "response_p95_ms"))
-        rows = [_row("default", one, {next(names): value for _ in range(own)}) for one in ("a", "b", "c")]
+        rows = [_row("default", workload, {next(names): value for _ in range(count)}) for workload in ("a", "b", "c")]
         assert len(page_tables("t", rows)) == parts
 
 
 def test_a_wide_table_says_below_what_all_rows_have() -> None:
     """At 1300 pixels the shares of paths were behind a scroll bar, beside columns with one value, or a key's again."""
     wide = {name: Interval(1.234, 0.001, 3) for some in METRICS.values() for name in some}
-    rows = [_row(one, "a", {**wide, "gap_s": Interval(at + 1.0, 0.1, 3)}) for at, one in enumerate(SCHEDULERS)]
+    rows = [
+        _row(scheduler, "a", {**wide, "gap_s": Interval(at + 1.0, 0.1, 3)}) for at, scheduler in enumerate(SCHEDULERS)
+    ]
     (table,) = page_tables("t", rows)
     assert table.headings == ("scheduler", "n", "goodput Mbit/s", "gap s")
     same, as_asked, *_ = table.notes
@@ -100,13 +102,13 @@ def test_a_figure_of_the_page_has_units_and_limits_of_its_metrics() -> None:
     """As the table has them; whiskers of a MOS do not go beyond its scale."""
     rows = _rows()
     data = sweep_drawing(rows, axes_of(rows)).data
-    found = {one["name"]: (one["unit"], one["limits"]) for one in data["measures"]}
-    assert found["MOS"] == ("", [1.0, 4.41])
-    assert found["goodput"] == ("Mbit/s", [0.0, None])
-    assert found["late"] == ("%", [0.0, 100.0])
-    one = [_row(name, "w", {"completion_p50_s": Interval(0.2, 0.1, 3)}) for name in SCHEDULERS]
+    measures = {measure["name"]: (measure["unit"], measure["limits"]) for measure in data["measures"]}
+    assert measures["MOS"] == ("", [1.0, 4.41])
+    assert measures["goodput"] == ("Mbit/s", [0.0, None])
+    assert measures["late"] == ("%", [0.0, 100.0])
+    rows_of = [_row(name, "w", {"completion_p50_s": Interval(0.2, 0.1, 3)}) for name in SCHEDULERS]
     (measure,) = (
-        each for each in sweep_drawing(one, axes_of(one)).data["measures"] if each["name"] == "completion p50"
+        each for each in sweep_drawing(rows_of, axes_of(rows_of)).data["measures"] if each["name"] == "completion p50"
     )
     assert measure["unit"] == "ms"
 
@@ -115,12 +117,12 @@ def test_what_the_caption_says_is_in_the_figure() -> None:
     """It spoke of points below a figure of bars."""
 
     def caption(*settings: dict[str, str]) -> str:
-        rows = [replace(_row("blest", "download", {}), settings=one) for one in settings]
+        rows = [replace(_row("blest", "download", {}), settings=setting) for setting in settings]
         return sweep_drawing(rows, axes_of(rows)).caption
 
     names = ({"transport.scheduler": "blest"}, {"transport.scheduler": "ecf"})
     numbers = ({"links.link1.delay": "1 ms"}, {"links.link1.delay": "2 ms"})
-    both = [{**one, **other} for one in names for other in numbers]
+    both = [{**settings_of, **other} for settings_of in names for other in numbers]
     assert caption(*names).startswith("Bars are means; whiskers are 95 %")
     assert caption(*numbers).startswith("Points are means; whiskers and bands are 95 %")
     assert caption(*both).startswith("Points and bars are means; whiskers and bands are 95 %")

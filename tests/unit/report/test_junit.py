@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.made_results import make_results
+from tests.unit.results_folders import make_results
 
 from mptcplab.campaign.lab import CompletedRun
 from mptcplab.errors import LabError

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
-from tests.unit.compared import row_of
+from tests.unit.comparisons import row_of
 
 from mptcplab.figure.sweep import sweep_figure
 from mptcplab.metrics.registry import METRICS
@@ -20,7 +20,7 @@ def _row(mode: str, values: Mapping[int, tuple[float, float, float]], workload: 
     """Return a row with the outage, the time from the failure to it, and the interruption of each seed, all in s."""
     row = row_of({"mode": mode}, dict.fromkeys(values, 10.0), workload=workload)
     names = ("outage_s", "outage_after_s", "interruption_s")
-    samples = {name: tuple(one[at] for one in values.values()) for at, name in enumerate(names)}
+    samples = {name: tuple(value[at] for value in values.values()) for at, name in enumerate(names)}
     return replace(row, samples={**row.samples, **samples}, metric_seeds=dict.fromkeys(names, tuple(values)))
 
 

@@ -9,8 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.unit.compared import output, row_of, write
-from tests.unit.made_results import make_results
+from tests.unit.comparisons import output, row_of, write
+from tests.unit.results_folders import make_results
 
 from mptcplab.metrics.rows import ResultRow, run_result
 from mptcplab.recording.record import Recording
@@ -87,14 +87,14 @@ def test_what_was_still_running(tmp_path: Path, begin_s: float, running: bool, w
     (folder,) = (tmp_path / "made" / "runs").iterdir()
     file = folder / "manifest.json"
     manifest = json.loads(file.read_text())
-    for one in manifest["programs"]:
-        if one["name"] == "later.client":
-            one["start_ns"] = int(begin_s * 1e9)
+    for program in manifest["programs"]:
+        if program["name"] == "later.client":
+            program["start_ns"] = int(begin_s * 1e9)
     file.write_text(json.dumps(manifest))
-    found = run_result(Recording(folder))
-    durations = {one.workload: one.duration_s for one in found.measured}
+    result = run_result(Recording(folder))
+    durations = {measurement.workload: measurement.duration_s for measurement in result.measured}
     assert durations["first"] == pytest.approx(2.0, abs=0.05), "times below count on it"
-    parts = found.earlier["later"]
+    parts = result.earlier["later"]
     assert {name: part > 0 for name, part in parts.items()} == {"first": running, "beside": running}, why
     part = (durations["first"] - begin_s) / durations["later"] if running else 0.0
     assert parts["first"] == pytest.approx(min(1.0, part)), why

@@ -16,10 +16,10 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page
-from tests.unit.made_results import TWO_LINES, make_results
-from tests.unit.made_studies import measure_table
+from tests.unit.example_studies import measure_table
 from tests.unit.report.html_page import EVIL
 from tests.unit.report.test_report import result_row
+from tests.unit.results_folders import TWO_LINES, make_results
 
 from mptcplab.pages import build_report, write_report
 from mptcplab.report.html import to_html
@@ -60,7 +60,7 @@ class LoadedPage:
             figure.scroll_into_view_if_needed()
             figure.locator(".main-svg").first.wait_for(state="attached")
 
-    def wide(self) -> float:
+    def excess_width(self) -> float:
         """How much wider than its window the page is."""
         return float(self.page.evaluate("document.documentElement.scrollWidth - window.innerWidth"))
 
@@ -72,64 +72,64 @@ class LoadedPage:
 
 
 @pytest.fixture
-def opened(browser: Browser, report: Path, request: pytest.FixtureRequest) -> Iterator[LoadedPage]:
+def loaded_page(browser: Browser, report: Path, request: pytest.FixtureRequest) -> Iterator[LoadedPage]:
     """The report in a window; afterwards, that it was silent and loaded nothing but itself."""
     width, height, scheme = getattr(request, "param", (*_DESKTOP, "light"))
     dark = scheme == "dark"
     context = browser.new_context(viewport={"width": width, "height": height}, color_scheme="dark" if dark else "light")
-    one = LoadedPage(context.new_page())
-    one.page.on("request", lambda asked: one.requests.append(asked.url))
-    one.page.on("console", lambda message: one.complaints.append(message.text))
-    one.page.on("pageerror", lambda error: one.complaints.append(str(error)))
-    one.page.goto(report.as_uri())
-    yield one
-    assert one.complaints == []
-    assert one.requests == [report.as_uri()], "no other file, no network"
+    page = LoadedPage(context.new_page())
+    page.page.on("request", lambda asked: page.requests.append(asked.url))
+    page.page.on("console", lambda message: page.complaints.append(message.text))
+    page.page.on("pageerror", lambda error: page.complaints.append(str(error)))
+    page.page.goto(report.as_uri())
+    yield page
+    assert page.complaints == []
+    assert page.requests == [report.as_uri()], "no other file, no network"
     context.close()
 
 
-@pytest.mark.parametrize("opened", [(1280, 300, "light")], indirect=True)
-def test_figures_are_drawn_when_they_come_into_view(opened: LoadedPage) -> None:
-    opened.page.wait_for_timeout(100)
-    assert opened.figures() == 0
-    loaded = opened.page.evaluate("performance.getEntriesByType('navigation')[0].loadEventEnd")
-    library = opened.page.evaluate("performance.getEntriesByName('library').map(mark => mark.startTime)")
+@pytest.mark.parametrize("loaded_page", [(1280, 300, "light")], indirect=True)
+def test_figures_are_drawn_when_they_come_into_view(loaded_page: LoadedPage) -> None:
+    loaded_page.page.wait_for_timeout(100)
+    assert loaded_page.figures() == 0
+    loaded = loaded_page.page.evaluate("performance.getEntriesByType('navigation')[0].loadEventEnd")
+    library = loaded_page.page.evaluate("performance.getEntriesByName('library').map(mark => mark.startTime)")
     assert all(instant >= loaded for instant in library), "opening the page does not wait for the library"
-    opened.show_all()
-    assert opened.figures() == 4, "sweep, rates, RTT, congestion window"
-    assert opened.page.title() == "Two lines", "what the question says is text"
-    assert opened.page.locator("img").count() == 0
+    loaded_page.show_all()
+    assert loaded_page.figures() == 4, "sweep, rates, RTT, congestion window"
+    assert loaded_page.page.title() == "Two lines", "what the question says is text"
+    assert loaded_page.page.locator("img").count() == 0
 
 
-def test_selectors_change_the_figures(opened: LoadedPage) -> None:
-    opened.show_all()
-    page = opened.page
-    assert [trace["name"] for trace in opened.traces("rate")] == ["access1>link1"], "TCP"
+def test_selectors_change_the_figures(loaded_page: LoadedPage) -> None:
+    loaded_page.show_all()
+    page = loaded_page.page
+    assert [trace["name"] for trace in loaded_page.traces("rate")] == ["access1>link1"], "TCP"
     page.get_by_label("protocol").last.select_option("mptcp")
-    drawn = opened.traces("rate")
+    drawn = loaded_page.traces("rate")
     assert [trace["name"] for trace in drawn] == ["access1>link1", "access2>link2", "total"]
     first, second, total = (trace["y"] for trace in drawn)
     assert total == pytest.approx([a + b for a, b in zip(first, second, strict=True)])
     assert (
         "protocol mptcp, link2.delay 10 ms, seed 2" in page.locator("section[data-kind=timeline] .chosen").inner_text()
     )
-    lines = [trace["name"] for trace in opened.traces("sweep") if trace["name"]]
+    lines = [trace["name"] for trace in loaded_page.traces("sweep") if trace["name"]]
     assert lines == ["tcp", "mptcp"], "the longest axis is horizontal"
     page.get_by_label("Horizontal axis").select_option("protocol")
-    assert [trace["name"] for trace in opened.traces("sweep")] == ["10 ms", "30 ms", "100 ms"]
-    before = opened.traces("sweep")[0]["y"]
+    assert [trace["name"] for trace in loaded_page.traces("sweep")] == ["10 ms", "30 ms", "100 ms"]
+    before = loaded_page.traces("sweep")[0]["y"]
     page.get_by_label("Metric").select_option("duration, s")
-    assert opened.traces("sweep")[0]["y"] == pytest.approx([2, 2])
+    assert loaded_page.traces("sweep")[0]["y"] == pytest.approx([2, 2])
     assert before != pytest.approx([2, 2])
 
 
-def test_legend_switches_a_line_off(opened: LoadedPage) -> None:
-    opened.show_all()
-    hidden = opened.page.locator("[data-panel=sweep] .legend .traces[style*='opacity: 0.5']")
+def test_legend_switches_a_line_off(loaded_page: LoadedPage) -> None:
+    loaded_page.show_all()
+    hidden = loaded_page.page.locator("[data-panel=sweep] .legend .traces[style*='opacity: 0.5']")
     assert hidden.count() == 0
-    opened.page.locator("[data-panel=sweep] .legendtoggle").last.click()
+    loaded_page.page.locator("[data-panel=sweep] .legendtoggle").last.click()
     hidden.first.wait_for(state="attached")
-    assert [trace["name"] for trace in opened.traces("sweep") if trace["visible"] == "legendonly"][-1] == "mptcp"
+    assert [trace["name"] for trace in loaded_page.traces("sweep") if trace["visible"] == "legendonly"][-1] == "mptcp"
 
 
 def test_lines_without_the_metric_are_not_in_the_legend(browser: Browser, tmp_path: Path) -> None:
@@ -146,11 +146,11 @@ def test_lines_without_the_metric_are_not_in_the_legend(browser: Browser, tmp_pa
     measures[0]["limits"] = [1, 4.41]
     (tmp_path / "r.html").write_text(text.replace(data, json.dumps(drawings).replace("<", "\\u003c")))
     page = browser.new_page()
-    opened = LoadedPage(page)
+    loaded_page = LoadedPage(page)
     page.goto((tmp_path / "r.html").as_uri())
-    opened.show_all()
+    loaded_page.show_all()
     page.get_by_label("Horizontal axis").select_option("protocol")
-    assert [trace["name"] for trace in opened.traces("sweep")] == ["10 ms, call", "30 ms, call", "100 ms, call"]
+    assert [trace["name"] for trace in loaded_page.traces("sweep")] == ["10 ms, call", "30 ms, call", "100 ms, call"]
     ends = page.locator("[data-panel=sweep]").evaluate(
         "one => one.data.map(t => [t.error_y.array, t.error_y.arrayminus])"
     )
@@ -165,53 +165,53 @@ def test_every_bar_names_its_workload(browser: Browser, tmp_path: Path) -> None:
     plain = result_row().metrics
     of = {"sessions": {"response_p95_ms": mean_interval([9.0])}, "upload": {"outage_s": mean_interval([40.0])}}
     rows = [
-        result_row(settings={"x": x, "y": y}, workload=name, metrics={**plain, **own})
+        result_row(settings={"x": x, "y": y}, workload=name, metrics={**plain, **extra})
         for x in "ab"
         for y in "cd"
-        for name, own in of.items()
+        for name, extra in of.items()
     ]
-    one = replace(report.experiments[0], drawings=(sweep_drawing(rows, axes_of(rows)),))
-    (tmp_path / "r.html").write_text(to_html(replace(report, experiments=(one,))))
+    experiment = replace(report.experiments[0], drawings=(sweep_drawing(rows, axes_of(rows)),))
+    (tmp_path / "r.html").write_text(to_html(replace(report, experiments=(experiment,))))
     page = browser.new_page()
-    opened = LoadedPage(page)
+    loaded_page = LoadedPage(page)
     page.goto((tmp_path / "r.html").as_uri())
-    opened.show_all()
+    loaded_page.show_all()
 
-    def shown() -> tuple[list[str], str, str]:
-        names = [trace["name"] for trace in opened.traces("sweep")]
+    def read_chart() -> tuple[list[str], str, str]:
+        names = [trace["name"] for trace in loaded_page.traces("sweep")]
         return names, page.locator(".ytitle").text_content() or "", page.locator(".chosen").inner_text()
 
-    assert shown() == (["c", "d"], "upload: outage, s", "Shown: outage of workload upload.")
+    assert read_chart() == (["c", "d"], "upload: outage, s", "Shown: outage of workload upload.")
     page.get_by_label("Workload").select_option("sessions")
-    assert shown()[1:] == ("sessions: response p95, ms", "Shown: response p95 of workload sessions.")
+    assert read_chart()[1:] == ("sessions: response p95, ms", "Shown: response p95 of workload sessions.")
     outage = page.get_by_label("Metric").locator("option", has_text="outage, s")
     assert outage.is_disabled()
     page.get_by_label("Workload").select_option("all")
     page.get_by_label("Metric").select_option("outage, s")
-    assert shown()[::2] == (["c, upload", "d, upload"], "Shown: outage of workload upload. Without it: sessions.")
+    assert read_chart()[::2] == (["c, upload", "d, upload"], "Shown: outage of workload upload. Without it: sessions.")
     page.get_by_label("Metric").select_option("goodput, Mbit/s")
-    names, axis, text = shown()
+    names, axis, text = read_chart()
     assert names == ["c, sessions", "c, upload", "d, sessions", "d, upload"]
     assert (axis, text) == ("goodput, Mbit/s", "Shown: goodput of workloads sessions, upload.")
     page.close()
 
 
-@pytest.mark.parametrize("opened", [(1300, 900, "light")], indirect=True)
-def test_tables_fit_a_laptop(opened: LoadedPage) -> None:
-    for table in opened.page.locator("figure.table .scroll").all():
+@pytest.mark.parametrize("loaded_page", [(1300, 900, "light")], indirect=True)
+def test_tables_fit_a_laptop(loaded_page: LoadedPage) -> None:
+    for table in loaded_page.page.locator("figure.table .scroll").all():
         width, room = table.evaluate("one => [one.scrollWidth, one.clientWidth]")
         assert width <= room + 1, f"{table.get_attribute('aria-label')}: {width} in {room} pixels"
 
 
-def test_intervals_are_visible(opened: LoadedPage) -> None:
-    opened.show_all()
-    assert opened.page.locator("[data-panel=sweep] .errorbars .yerror").count() == 6, "a bar at every point"
-    assert opened.page.locator("[data-panel=sweep] .fills path").count() >= 2, "a band along every line"
+def test_intervals_are_visible(loaded_page: LoadedPage) -> None:
+    loaded_page.show_all()
+    assert loaded_page.page.locator("[data-panel=sweep] .errorbars .yerror").count() == 6, "a bar at every point"
+    assert loaded_page.page.locator("[data-panel=sweep] .fills path").count() >= 2, "a band along every line"
 
 
-def test_every_axis_has_its_unit(opened: LoadedPage) -> None:
-    opened.show_all()
-    titles = opened.page.locator(".xtitle, .ytitle").all_text_contents()
+def test_every_axis_has_its_unit(loaded_page: LoadedPage) -> None:
+    loaded_page.show_all()
+    titles = loaded_page.page.locator(".xtitle, .ytitle").all_text_contents()
     assert sorted(set(titles)) == [
         "congestion window, segments",
         "goodput, Mbit/s",
@@ -222,8 +222,8 @@ def test_every_axis_has_its_unit(opened: LoadedPage) -> None:
     ]
 
 
-def test_tables_sort(opened: LoadedPage) -> None:
-    table = opened.page.locator("table.sortable").first
+def test_tables_sort(loaded_page: LoadedPage) -> None:
+    table = loaded_page.page.locator("table.sortable").first
     column = table.locator("tbody td:nth-child(2)")
     original = column.all_inner_texts()
     head = table.locator("th", has_text="link2.delay")
@@ -238,28 +238,28 @@ def test_tables_sort(opened: LoadedPage) -> None:
     goodput.locator("[role=button]").click()
     place = int(goodput.evaluate("head => head.cellIndex")) + 1
     cells = table.locator(f"tbody td:nth-child({place})")
-    values = [float(one) for one in cells.evaluate_all("cells => cells.map(cell => cell.dataset.number)")]
+    values = [float(text) for text in cells.evaluate_all("cells => cells.map(cell => cell.dataset.number)")]
     assert values == sorted(values), "the cells' unrounded values"
 
 
-def test_details_open(opened: LoadedPage) -> None:
-    opened.page.get_by_text("The resolved scenario").click()
-    assert "[links.link2]" in opened.page.locator("details.file pre").inner_text()
-    opened.page.get_by_text("Every run (18)").click()
-    assert opened.page.locator("details.runs tbody tr").count() == 18
+def test_details_open(loaded_page: LoadedPage) -> None:
+    loaded_page.page.get_by_text("The resolved scenario").click()
+    assert "[links.link2]" in loaded_page.page.locator("details.file pre").inner_text()
+    loaded_page.page.get_by_text("Every run (18)").click()
+    assert loaded_page.page.locator("details.runs tbody tr").count() == 18
 
 
-@pytest.mark.parametrize("opened", [(*_PHONE, "light")], indirect=True)
-def test_phone(opened: LoadedPage, tmp_path: Path) -> None:
-    opened.show_all()
-    assert opened.wide() <= 0, "tables and pictures scroll by themselves, the page does not"
-    box = opened.page.locator("[data-panel=rate]").bounding_box()
+@pytest.mark.parametrize("loaded_page", [(*_PHONE, "light")], indirect=True)
+def test_phone(loaded_page: LoadedPage, tmp_path: Path) -> None:
+    loaded_page.show_all()
+    assert loaded_page.excess_width() <= 0, "tables and pictures scroll by themselves, the page does not"
+    box = loaded_page.page.locator("[data-panel=rate]").bounding_box()
     assert box is not None
     assert 300 < box["width"] <= _PHONE[0]
-    table = opened.page.locator(".table .scroll").first
+    table = loaded_page.page.locator(".table .scroll").first
     assert table.evaluate("one => one.scrollWidth > one.clientWidth")
     title, entry, legend, figure = (
-        opened.page.locator(f"[data-panel=sweep]{part}").first.bounding_box()
+        loaded_page.page.locator(f"[data-panel=sweep]{part}").first.bounding_box()
         for part in (" .legendtitletext", " .legendtext", " .legend", "")
     )
     assert title
@@ -268,28 +268,28 @@ def test_phone(opened: LoadedPage, tmp_path: Path) -> None:
     assert figure
     assert title["y"] + title["height"] <= entry["y"] + 2, "beside their title the entries of a legend were cut off"
     assert legend["x"] + legend["width"] <= figure["x"] + figure["width"] + 1
-    assert opened.page.locator(".modebar-btn").count() == 0, "buttons that cover the legend"
-    _screenshot(opened.page, tmp_path / "phone.png")
+    assert loaded_page.page.locator(".modebar-btn").count() == 0, "buttons that cover the legend"
+    _screenshot(loaded_page.page, tmp_path / "phone.png")
 
 
-@pytest.mark.parametrize("opened", [(*_DESKTOP, "dark")], indirect=True)
-def test_light_and_dark(opened: LoadedPage, tmp_path: Path) -> None:
-    opened.show_all()
-    assert opened.wide() <= 0
-    tick = opened.page.locator("[data-panel=sweep] .xtick text").first
+@pytest.mark.parametrize("loaded_page", [(*_DESKTOP, "dark")], indirect=True)
+def test_light_and_dark(loaded_page: LoadedPage, tmp_path: Path) -> None:
+    loaded_page.show_all()
+    assert loaded_page.excess_width() <= 0
+    tick = loaded_page.page.locator("[data-panel=sweep] .xtick text").first
 
     def shades() -> tuple[int, int]:
-        paper = opened.page.evaluate("getComputedStyle(document.body).backgroundColor")
+        paper = loaded_page.page.evaluate("getComputedStyle(document.body).backgroundColor")
         return _brightness(str(paper)), _brightness(str(tick.evaluate("one => getComputedStyle(one).fill")))
 
     paper, ink = shades()
     assert paper < 60, "dark, as the system asks"
     assert ink > 180, "the figures' text as well"
-    opened.page.get_by_label("Colours").select_option("light")
+    loaded_page.page.get_by_label("Colours").select_option("light")
     paper, ink = shades()
     assert paper > 240
     assert ink < 80
-    _screenshot(opened.page, tmp_path / "light.png")
+    _screenshot(loaded_page.page, tmp_path / "light.png")
 
 
 def _brightness(colour: str) -> int:
@@ -361,10 +361,10 @@ def test_the_scoreboard_leads_to_every_table(
     links.last.click()
     heading = page.get_by_role("heading", name="subramani2018, Table 4.1")
     heading.wait_for()
-    _until(page, "window.scrollY > window.innerHeight")
+    _wait_until(page, "window.scrollY > window.innerHeight")
     _screenshot(page, tmp_path / "scoreboard.png")
     page.get_by_text("↑ scoreboard").last.click()
-    _until(page, "window.scrollY < window.innerHeight")
+    _wait_until(page, "window.scrollY < window.innerHeight")
     page.close()
 
 
@@ -384,7 +384,7 @@ def test_two_clicks_lead_from_a_count_to_everything(browser: Browser, tmp_path: 
         links.nth(number).click()
         page.locator("tr:has(:target) a[href]").first.click()
         sheet = page.locator("details.sheet:target")
-        _until(page, "document.querySelector('details.sheet:target')?.open")
+        _wait_until(page, "document.querySelector('details.sheet:target')?.open")
         text = sheet.inner_text()
         assert all(name in text for name in ("Source", "Verdict", "Parameters", "Runs", "runs/")), text
         assert "chosen before measuring" in text, text
@@ -414,12 +414,12 @@ def test_a_point_of_the_picture_leads_to_its_sheet(browser: Browser, tmp_path: P
     page.mouse.move(x, y)
     page.wait_for_timeout(200)
     page.mouse.click(x, y)
-    _until(page, f"location.hash === '#{anchor}'")
+    _wait_until(page, f"location.hash === '#{anchor}'")
     assert page.locator("details.sheet:target").evaluate("(one) => one.open")
     page.close()
 
 
-def _until(page: Page, expression: str) -> None:
+def _wait_until(page: Page, expression: str) -> None:
     """The page scrolls smoothly, and its policy forbids playwright's own way to wait for that."""
     for _ in range(500):
         if page.evaluate(expression):

@@ -11,7 +11,7 @@ from xml.etree import ElementTree as ET
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.made_manifest import recording_with
+from tests.unit.manifests import recording_with
 
 from mptcplab.report.radio_map import radio_map
 
@@ -45,14 +45,14 @@ def draw(described: dict[str, Any]) -> ET.Element:
 
 def centres(svg: ET.Element) -> dict[str, tuple[float, float]]:
     """The places of nodes by what their titles begin with."""
-    found = {}
+    points = {}
     for group in svg.iter("g"):
         title, circle = group.find("title"), group.find("circle")
         assert title is not None
         assert title.text is not None
         assert circle is not None
-        found[title.text.split(" ")[0]] = (float(circle.get("cx", "")), float(circle.get("cy", "")))
-    return found
+        points[title.text.split(" ")[0]] = (float(circle.get("cx", "")), float(circle.get("cy", "")))
+    return points
 
 
 def test_distances_are_true_to_scale() -> None:
@@ -95,9 +95,9 @@ def test_names_never_cover_each_other(places: list[tuple[float, float]]) -> None
             half = 6.5 * len(text.text or "") / 2
             x, y = float(text.get("x", "")), float(text.get("y", ""))
             boxes.append((x - half, y - 12, x + half, y + 3))
-    for one, other in itertools.combinations(boxes, 2):
-        apart = one[2] <= other[0] or other[2] <= one[0] or one[3] <= other[1] or other[3] <= one[1]
-        assert apart, (one, other)
+    for box, other in itertools.combinations(boxes, 2):
+        apart = box[2] <= other[0] or other[2] <= box[0] or box[3] <= other[1] or other[3] <= box[1]
+        assert apart, (box, other)
     for x, y in centres(svg).values():
         assert 0 <= x <= width
         assert 0 <= y <= height

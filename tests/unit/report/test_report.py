@@ -206,7 +206,7 @@ def test_several_workloads_have_a_column() -> None:
 
 def test_workloads_with_other_metrics_have_tables_of_their_own() -> None:
     """All metrics of a row in one cell made a table three times as wide as the rest of it."""
-    objects = {f"completion_{one}_s": mean_interval([0.08, 0.09]) for one in ("p50", "p95", "p99")}
+    objects = {f"completion_{percentile}_s": mean_interval([0.08, 0.09]) for percentile in ("p50", "p95", "p99")}
     calls = {
         name: mean_interval([3.0, 4.0])
         for name in ("delay_mean_ms", "jitter_ms", "late_percent", "lost_percent", "mos")
@@ -236,8 +236,8 @@ def test_workloads_with_other_metrics_have_tables_of_their_own() -> None:
 
 
 def test_one_run_each_is_said() -> None:
-    one = {key: mean_interval([1.0]) for key in ("goodput_mbps", "duration_s", "retransmitted_percent")}
-    assert any("no confidence interval" in note for note in result_table("t", [result_row(metrics=one)]).notes)
+    metrics = {key: mean_interval([1.0]) for key in ("goodput_mbps", "duration_s", "retransmitted_percent")}
+    assert any("no confidence interval" in note for note in result_table("t", [result_row(metrics=metrics)]).notes)
 
 
 def test_files_are_replaced_whole(tmp_path: Path) -> None:

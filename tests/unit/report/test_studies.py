@@ -8,7 +8,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from tests.unit.made_studies import measure_table
+from tests.unit.example_studies import measure_table
 from tests.unit.report.html_page import PageText, drawing_of
 
 from mptcplab.metrics.rows import run_result
@@ -31,11 +31,11 @@ def test_a_study(tmp_path: Path) -> None:
         measure_table(folder, f"subramani2018/{number}", repeats=wanted)
     first, second = build_report(folder).experiments
     assert first.title.startswith("Table 4.1")
-    assert [len(one.repeat.runs) for one in (first, second)] == [2 * 7, 2 * 5 * 2]
+    assert [len(column.repeat.runs) for column in (first, second)] == [2 * 7, 2 * 5 * 2]
     assert second.repeat.commands[0].line == "mptcplab reproduce subramani2018/4.3"
     assert second.notices[0].text.startswith("Intervals for n = 2")
     series = drawing_of(second, "lines").data["series"]
-    assert [one["name"] for one in series] == ["TCP", "MPTCP"]
+    assert [series["name"] for series in series] == ["TCP", "MPTCP"]
     assert series[1]["published"] == [37.37, 45.13, 60.37, 91.3, 123.53]
     # 45.1 or 45.2 Mbit/s on the first line, 15 on the second: half of their difference times Student's t for n = 2.
     assert series[1]["measured"][0] == pytest.approx([60.15, 0.05 * 12.706], abs=0.01)
@@ -62,14 +62,14 @@ def test_both_forms_of_a_table(tmp_path: Path) -> None:
     folder = tmp_path / "subramani2018"
     measure_table(folder, "subramani2018/4.6", repeats=3)
     measure_table(folder, "subramani2018/4.6", repeats=1, quick=True)
-    (one,) = build_report(folder).experiments
-    assert len(one.repeat.runs) == len(load(select("subramani2018/4.6")[0].scenario, repeats=3).runs)
-    full, short, _ = one.tables
+    (section,) = build_report(folder).experiments
+    assert len(section.repeat.runs) == len(load(select("subramani2018/4.6")[0].scenario, repeats=3).runs)
+    full, short, _ = section.tables
     assert short.title == f"{full.title}, short form"
     assert (full.headings[-1], short.headings[-1]) == ("n", "outside the full form")
     # The made runs have a goodput that grows with the seed: 1 to 3 have the mean of 2, and an interval around it.
     assert {row[-1] for row in short.rows} == {"no"}
-    assert [command.line for command in one.repeat.commands] == [
+    assert [command.line for command in section.repeat.commands] == [
         "mptcplab reproduce subramani2018/4.6",
         "mptcplab reproduce subramani2018/4.6 --quick",
     ]
@@ -89,7 +89,7 @@ def test_all_studies_on_one_page(tmp_path: Path) -> None:
     write_json({"tables": [missing]}, folder / "scoreboard.json")
     report = build_report(folder)
     assert report.board is not None
-    assert [one.anchor for one in report.experiments] == ["nguyen2014-unequal", "subramani2018-4-1"]
+    assert [experiment.anchor for experiment in report.experiments] == ["nguyen2014-unequal", "subramani2018-4-1"]
     rows = {str(row[0]): row for row in report.board.table.rows}
     assert not any(name.startswith("ito2016") for name in rows), "nothing of it is in the folder"
     runs = len(report.experiments[0].repeat.runs) + 1
@@ -102,7 +102,11 @@ def test_all_studies_on_one_page(tmp_path: Path) -> None:
     read = PageText(text)
     assert set(read.addresses) >= {"#scoreboard", "#nguyen2014-unequal", "#subramani2018-4-1"}
     assert all(f'id="{address[1:]}"' in text for address in read.addresses)
-    assert not [one for one in report.experiments if any(drawing.kind == "timeline" for drawing in one.drawings)]
+    assert not [
+        experiment
+        for experiment in report.experiments
+        if any(drawing.kind == "timeline" for drawing in experiment.drawings)
+    ]
     assert f"mptcplab report {folder / 'nguyen2014'}" in text, "which command shows what is left out"
     for place in (folder / "subramani2018" / "runs").iterdir():
         known[place.name] = run_result(Recording(place))

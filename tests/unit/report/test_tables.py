@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
-from tests.unit.made_results import make_results
 from tests.unit.report.test_report import IN_EVERY_ROW, result_row
+from tests.unit.results_folders import make_results
 
 from mptcplab.errors import InputError
 from mptcplab.metrics.named import unit_of
@@ -56,13 +56,13 @@ from mptcplab.stats import Interval
 def test_three_significant_digits_in_a_unit_that_suits(
     unit: str, value: float, half_width: float | None, name: str, text: str
 ) -> None:
-    found = choose_unit(unit, [value])
-    assert (found.name, found.with_spread(value, half_width)) == (name, text)
+    choice = choose_unit(unit, [value])
+    assert (choice.name, choice.with_spread(value, half_width)) == (name, text)
 
 
 def test_a_column_has_one_unit() -> None:
-    found = choose_unit("s", [0.0873, 2.31])
-    assert [found.name, found.with_spread(0.0873, 0.0012), found.text(2.31)] == ["s", "0.0873 ± 0.0012", "2.31"]
+    choice = choose_unit("s", [0.0873, 2.31])
+    assert [choice.name, choice.with_spread(0.0873, 0.0012), choice.text(2.31)] == ["s", "0.0873 ± 0.0012", "2.31"]
 
 
 def test_one_long_time_does_not_hide_many_short_ones() -> None:
@@ -262,8 +262,8 @@ def test_wide_csv_has_a_line_per_point_and_workload(results: Results) -> None:
 def test_long_csv_has_a_line_per_metric(results: Results) -> None:
     lines = _lines(long_csv(results.rows))
     assert len(lines) == sum(len(row.metrics) for row in results.rows)
-    (line,) = [one for one in lines if one["metric"] == "goodput_mbps"
-               and (one["transport.protocol"], one["links.link2.delay"]) == ("tcp", "30 ms")]  # fmt: skip
+    (line,) = [line for line in lines if line["metric"] == "goodput_mbps"
+               and (line["transport.protocol"], line["links.link2.delay"]) == ("tcp", "30 ms")]  # fmt: skip
     assert (line["workload"], line["unit"], line["n"]) == ("bulk", "Mbit/s", "3")
 
 

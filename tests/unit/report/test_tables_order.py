@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.compared import output, row_of, write
+from tests.unit.comparisons import output, row_of, write
 from tests.unit.report.test_report import IN_EVERY_ROW, result_row
 
 from mptcplab.metrics.rows import ResultRow
@@ -69,7 +69,7 @@ def test_percent_is_a_column_of_every_table(
     rows = [
         replace(
             row_of({"transport.scheduler": name}, {seed: value + seed / 1000 for seed in range(4)}, run=name),
-            **_late({seed: (value + seed / 1000) / 10 for seed in range(4)}),
+            **_late_fields({seed: (value + seed / 1000) / 10 for seed in range(4)}),
         )
         for name, value in {"default": 95.0, "ecf": 91.0, "blest": 97.0}.items()
     ]
@@ -86,7 +86,7 @@ def test_percent_is_a_column_of_every_table(
     assert "percent" not in error
 
 
-def _late(values: dict[int, float]) -> dict[str, Any]:
+def _late_fields(values: dict[int, float]) -> dict[str, Any]:
     """Return the fields of a row with values of a metric in percent."""
     row = row_of({}, values)
     samples = tuple(values.values())

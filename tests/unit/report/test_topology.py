@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.made_gateways import gateway, scenario
+from tests.unit.gateway_network import gateway, scenario
 
 from mptcplab.report.topology import Layout, arrange, networks
 from mptcplab.scenario.load import load
@@ -52,7 +52,7 @@ def test_presets_stand_from_left_to_right(tmp_path: Path, preset: str, columns: 
     scenario = load(file).points[0].scenario
     links = {name: link.between for name, link in scenario.links.items()}
     loads = scenario.workloads.values()
-    layout = arrange(list(scenario.nodes), links, [one.sender for one in loads], [one.receiver for one in loads])
+    layout = arrange(list(scenario.nodes), links, [load.sender for load in loads], [load.receiver for load in loads])
     assert {name: column for name, (column, _) in layout.nodes.items()} == columns
     _check(layout, links)
 
@@ -110,7 +110,7 @@ def test_the_sides_of_gateways(tmp_path: Path) -> None:
         scenario(tmp_path, gateway(program, f'protocol = "{protocol}"'))
         for program, protocol in (("xray", "mptcp"), ("openvpn", "tcp"))
     ]
-    (picture,) = networks([json.loads(one.model_dump_json(by_alias=True)) for one in made])
+    (picture,) = networks([json.loads(drawing.model_dump_json(by_alias=True)) for drawing in made])
     words = _words(picture.svg)
     for side, node in (("entry", "home"), ("exit", "vps")):
         assert words[words.index(node) :][:5] == [
@@ -125,7 +125,11 @@ def test_the_sides_of_gateways(tmp_path: Path) -> None:
     boxes = [element for element in root.iter() if element.tag == "rect"]
     edges = {round(float(box.attrib["x"]), 1) for box in boxes}
     edges |= {round(float(box.attrib["x"]) + float(box.attrib["width"]), 1) for box in boxes}
-    ends = [re.findall(r"-?[0-9.]+", one.attrib["d"]) for one in root.iter() if one.attrib.get("class") == "link"]
+    ends = [
+        re.findall(r"-?[0-9.]+", element.attrib["d"])
+        for element in root.iter()
+        if element.attrib.get("class") == "link"
+    ]
     for numbers in ends:
         assert {float(numbers[0]), float(numbers[-2])} <= edges
 
@@ -163,8 +167,8 @@ def _graphs(draw: st.DrawFn) -> tuple[list[str], dict[str, tuple[str, str]]]:
 @given(_graphs(), st.data())
 def test_any_network(graph: tuple[list[str], dict[str, tuple[str, str]]], data: st.DataObject) -> None:
     nodes, links = graph
-    one = st.sampled_from(nodes)
-    _check(arrange(nodes, links, [data.draw(one)], [data.draw(one)]), links)
+    node = st.sampled_from(nodes)
+    _check(arrange(nodes, links, [data.draw(node)], [data.draw(node)]), links)
 
 
 def _check(layout: Layout, links: dict[str, tuple[str, str]]) -> None:

@@ -110,11 +110,11 @@ def _branches(node: ast.expr | None) -> list[ast.expr | None]:
 
 def _local(node: ast.expr | None, scope: dict[str, list[ast.expr]]) -> list[ast.expr | None]:
     """Return the values that the source assigns to a local variable."""
-    found: list[ast.expr | None] = []
+    exceptions: list[ast.expr | None] = []
     for branch in _branches(node):
         known = scope.get(branch.id, []) if isinstance(branch, ast.Name) else []
-        found += [part for value in known for part in _branches(value)] or [branch]
-    return found
+        exceptions += [part for value in known for part in _branches(value)] or [branch]
+    return exceptions
 
 
 def _assignments(function: ast.AST) -> dict[str, list[ast.expr]]:

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Names in the code: functions are verbs or nouns, locals say what they hold, a class name is one thing."""
+"""Names in all Python: functions are verbs or nouns, locals say what they hold, a class name is one thing.
+
+Modules outside of the packages are nouns or verbs, too. A test module named after a module of a package follows it.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +13,17 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
+import pytest
+
 import mptcplab
 
 PACKAGE = Path(mptcplab.__file__).parent
 SOURCES = [PACKAGE, *sorted(PACKAGE.parents[1].glob("packages/*/src/*"))]
+ROOT = Path(__file__).resolve().parents[3]
+#: Python outside of the packages: tests, tools and studies.
+OTHERS = [ROOT / name for name in ("bench", "tests", "tools", "validation", "website")]
+OTHERS += sorted(ROOT.glob("packages/*/tests"))
+_FOLDERS = tuple(f"{folder.relative_to(ROOT)}/" for folder in OTHERS)
 _PARTICIPLE = re.compile(r".+(?:[^e]ed|ing)")
 _IRREGULAR = """
 begun bound broken brought built caught chosen done drawn driven fallen felt found given gone grown heard held
@@ -35,8 +45,9 @@ _VERBS = {
     "find_spec", "exec_module",  # Python's protocol of importers
     "need", "reseed", "seed", "speed", "shed",
     "bring", "ping", "ring", "string",
-    "meaning", "reading", "rating", "routing", "setting", "timing", "warning",
-    "heading",
+    "heading", "mapping", "meaning", "ranking", "rating", "reading", "recording", "routing", "sampling", "setting",
+    "steering", "timing", "warning",
+    "semicoupled",  # a congestion control
     "inline", "split",  # what `str` has, too
     "first", "last", "next",  # what iterators and collections have, too
     "whole",
@@ -44,24 +55,32 @@ _VERBS = {
 _LOCALS = re.compile(r"one|found|own|(?:own|found|this)_\w+")
 
 
-#: The nodes that these rules are about.
-_Node = ast.FunctionDef | ast.ClassDef | ast.AnnAssign | ast.Name | ast.arg | ast.ExceptHandler
+#: The nodes that bind names.
+_Node = ast.AnnAssign | ast.Name | ast.arg | ast.ExceptHandler
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+_FUNCTION = re.compile(r"^\s*(?:async )?def (\w+)", re.MULTILINE)
+_CLASS = re.compile(r"^\s*class (\w+)", re.MULTILINE)
+#: What a binding of such a local looks like, and much else: a file without it need not be parsed.
+_BINDING = re.compile(rf"\b(?:{_LOCALS.pattern})\s*(?:[],):=]|in\b|$)", re.MULTILINE)
 
 
 @cache
-def _modules() -> list[tuple[Path, list[_Node]]]:
-    """Return all modules, parsed once for all tests, with what binds a name in each."""
-    files = [file for folder in SOURCES for file in sorted(folder.rglob("*.py"))]
-    return [
-        (file, [node for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, _Node)]) for file in files
-    ]
+def _modules() -> list[tuple[str, str]]:
+    """Return the paths and texts of all modules. To parse them all takes ten times as long as to search them."""
+    files = [file for folder in (*SOURCES, *OTHERS) for file in sorted(folder.rglob("*.py"))]
+    return [(_path(file), file.read_text()) for file in files]
 
 
-def _name(file: Path) -> str:
-    return "/".join(file.parts[file.parts.index("src") + 1 :])
+def _path(file: Path) -> str:
+    """Return a file's path in the repository; of a module of a package, its path in the package."""
+    return "/".join(file.parts[file.parts.index("src") + 1 :]) if _is_source(file) else str(file.relative_to(ROOT))
 
 
-def _is_property(function: ast.FunctionDef) -> bool:
+def _is_source(file: Path) -> bool:
+    return any(file.is_relative_to(folder) for folder in SOURCES)
+
+
+def _is_property(function: _Function) -> bool:
     return any(re.search(r"property|\.setter", ast.unparse(decorator)) for decorator in function.decorator_list)
 
 
@@ -76,10 +95,11 @@ def _is_bad(name: str) -> bool:
 
 def test_functions_are_no_participles() -> None:
     bad = [
-        f"{_name(file)}:{node.name}"
-        for file, nodes in _modules()
-        for node in nodes
-        if isinstance(node, ast.FunctionDef) and not _is_property(node) and _is_bad(node.name)
+        f"{path}:{node.name}"
+        for path, text in _modules()
+        if any(map(_is_bad, _FUNCTION.findall(text)))
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, _Function) and not _is_property(node) and _is_bad(node.name)
     ]
     assert bad == []
 
@@ -98,23 +118,55 @@ def _bind(nodes: Sequence[_Node]) -> Iterator[tuple[int, str]]:
 
 def test_locals_say_what_they_hold() -> None:
     bad = [
-        f"{_name(file)}:{line}: {name}"
-        for file, nodes in _modules()
-        for line, name in _bind(nodes)
+        f"{path}:{line}: {name}"
+        for path, text in _modules()
+        if _BINDING.search(text)
+        for line, name in _bind([node for node in ast.walk(ast.parse(text)) if isinstance(node, _Node)])
         if _LOCALS.fullmatch(name)
     ]
     assert bad == []
 
 
 def test_class_name_is_one_thing() -> None:
+    """Classes of the packages and those of tests, tools and studies are counted apart: they never meet in a module."""
     modules = defaultdict(set)
-    for file, nodes in _modules():
-        for node in nodes:
-            if isinstance(node, ast.ClassDef):
-                modules[node.name].add(_name(file))
-    assert {name: sorted(files) for name, files in modules.items() if len(files) > 2} == {}
+    for path, text in _modules():
+        for name in _CLASS.findall(text):
+            modules[name, path.startswith(_FOLDERS)].add(path)
+    assert {name: sorted(paths) for (name, _), paths in modules.items() if len(paths) > 2} == {}
+
+
+def test_modules_are_no_participles() -> None:
+    sources = {file.stem for folder in SOURCES for file in folder.rglob("*.py")}
+    names = {path: Path(path).stem.removeprefix("test_") for path, _ in _modules() if path.startswith(_FOLDERS)}
+    assert [path for path, name in names.items() if name not in sources and _is_bad(name)] == []
 
 
 def test_rule_finds_such_names() -> None:
     assert [name for name in ("drawn", "_merged", "writing", "of", "_again") if not _is_bad(name)] == []
     assert [name for name in ("build_figure", "_merge", "feed", "mean", "kind_of") if _is_bad(name)] == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "one = 1",
+        "one, two = 1, 2",
+        "two, one = 1, 2",
+        "for one in (): ...",
+        "x = [one for one in ()]",
+        "lambda one: 1",
+        "def f(*, own=1): ...",
+        "def f(\n    own\n): ...",
+        "one: int = 1",
+        "with open('x') as found: ...",
+        "if found := 1: ...",
+        "[one] = [1]",
+        "found_rules = 1",
+        "try: ...\nexcept ValueError as one: ...",
+    ],
+)
+def test_search_finds_what_is_then_parsed(text: str) -> None:
+    nodes = [node for node in ast.walk(ast.parse(text)) if isinstance(node, _Node)]
+    assert [name for _, name in _bind(nodes) if _LOCALS.fullmatch(name)]
+    assert _BINDING.search(text)

@@ -92,7 +92,7 @@ def _is_untyped(annotation: ast.AST | None) -> bool:
     )
 
 
-def _untyped(room: str) -> Iterator[str]:
+def _list_untyped(room: str) -> Iterator[str]:
     """Yield the names of functions with such parameters or results, of such fields of classes, and of aliases."""
     for name, node in _functions(room):
         if isinstance(node, ast.FunctionDef):
@@ -113,14 +113,14 @@ def _untyped(room: str) -> Iterator[str]:
 def test_json_data_are_parsed_where_they_are_read() -> None:
     """A parameter, result or field of type `dict[str, Any]` needs a reason."""
     named = {name for names in UNTYPED.values() for name in names}
-    untyped = {room: sorted(set(_untyped(room)) - named) for room in ROOMS}
+    untyped = {room: sorted(set(_list_untyped(room)) - named) for room in ROOMS}
     assert {room: names for room, names in untyped.items() if names} == {}, (
         "give them a class, or add a reason to UNTYPED"
     )
 
 
 def test_the_list_of_reasons_has_no_other_names() -> None:
-    untyped = {name for room in ROOMS for name in _untyped(room)}
+    untyped = {name for room in ROOMS for name in _list_untyped(room)}
     assert {name for names in UNTYPED.values() for name in names} - untyped == set()
 
 

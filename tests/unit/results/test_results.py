@@ -11,8 +11,8 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from tests.unit.made_manifest import describe
-from tests.unit.made_results import TWO_LINES, make_results
+from tests.unit.manifests import describe
+from tests.unit.results_folders import TWO_LINES, make_results
 
 from mptcplab.errors import InputError, LabError, MissingError
 from mptcplab.metrics.radios import Association, RadioLink, RadioSample
@@ -99,8 +99,8 @@ def test_recordings_that_were_deleted(tmp_path: Path) -> None:
         shutil.rmtree(place)
     results = open_results(tmp_path / "r")
     assert (len(results.recorded), results.absent) == (16, 2)
-    (one,) = build_report(tmp_path / "r").experiments
-    assert any("2 recordings listed in the results are not in the folder" in notice.text for notice in one.notices)
+    (section,) = build_report(tmp_path / "r").experiments
+    assert any("2 recordings listed in the results are not in the folder" in notice.text for notice in section.notices)
 
 
 @pytest.mark.slow
@@ -187,9 +187,9 @@ def test_every_frame_has_all_documented_columns(tmp_path: Path, frame: str) -> N
     documented = columns.types(frame)
     assert {*columns.RUN, *columns.FRAMES[frame]} - {*METRICS} <= {*documented}
     first = ["run", "transport.protocol", "links.link2.delay", "seed"]
-    one = getattr(results, frame)
-    assert {name: one.schema.get(name) for name in documented} == documented
-    assert one.columns[:4] == first
+    table = getattr(results, frame)
+    assert {name: table.schema.get(name) for name in documented} == documented
+    assert table.columns[:4] == first
     for file in tmp_path.rglob("*.parquet"):
         file.unlink()
     unsampled, empty = getattr(replace(results), frame), getattr(replace(results, recorded=()), frame)
@@ -205,7 +205,7 @@ def test_values_keep_their_types_in_frames() -> None:
         assert sampled == {name: _type_of(name) for name in sampled}, frame
     kinds = {"str": pl.String, "int": pl.Int64, "bool": pl.Boolean, "float": pl.Float64}
     for frame, rows in (("radios", RadioSample), ("radio_links", RadioLink), ("associations", Association)):
-        read = {one.name: kinds[str(one.type).removesuffix(" | None")] for one in fields(rows)}
+        read = {field.name: kinds[str(field.type).removesuffix(" | None")] for field in fields(rows)}
         assert read == {name: columns.type_of(frame, name) for name in read}, frame
 
 

@@ -70,7 +70,7 @@ def describe(file: Path, error: ScenarioError) -> str:
     return text.replace(f"{file.parent}/", "")
 
 
-def reviewed() -> dict[str, str]:
+def read_blocks() -> dict[str, str]:
     """Return the blocks of :data:`MESSAGES` by the name of their case."""
     return {block.split("\n")[0]: block for block in re.findall(r"^\S.*\n(?:  .*\n)+", MESSAGES.read_text(), re.M)}
 
@@ -85,7 +85,7 @@ def _rewrite(folder: Path) -> None:
             now = case.replace(old[0], f"# expect: {summary(file, refusal(file))}", 1)
             text = text.replace(f"=== {name}\n{case}", f"=== {name}\n{now}")
         table.write_text(text)
-    files = [folder / f"{name}.toml" for name in sorted(reviewed())]
+    files = [folder / f"{name}.toml" for name in sorted(read_blocks())]
     MESSAGES.write_text("\n".join(describe(file, refusal(file)) for file in files))
 
 

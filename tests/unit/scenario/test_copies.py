@@ -76,7 +76,7 @@ def test_copies_equal_the_same_tables_written_out(tmp_path: Path) -> None:
 def test_numbers_count_in_steps(written: str, values: list[Any]) -> None:
     filled = [copies.fill_number(written, number) for number in (1, 2, 3)]
     assert filled == values
-    assert [type(one) for one in filled] == [type(value) for value in values]
+    assert [type(value) for value in filled] == [type(value) for value in values]
 
 
 def test_a_value_that_is_only_a_number_is_one(tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ workloads.bulk = {{ kind = "flow", from = "client", to = "server", duration = "1
 
 
 @pytest.fixture(autouse=True)
-def _renamed(monkeypatch: pytest.MonkeyPatch) -> None:
+def _rename_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(deprecated, "RENAMED", (SPEED,))
 
 
@@ -45,7 +45,7 @@ def test_the_former_name_means_the_same_and_warns_with_its_line(tmp_path: Path) 
     file = _write(tmp_path, SCENARIO.format(key="speed"))
     with pytest.warns(DeprecatedKeyWarning) as caught:
         assert load(file).points[0].scenario == expected
-    assert {str(one.message) for one in caught} == {
+    assert {str(warning.message) for warning in caught} == {
         f"{file}:4: links.link1.speed is deprecated since version 1.3.0, and will be removed; use `rate`"
     }
 

@@ -12,7 +12,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from tests.unit.scenario.bad_cases import CASES, describe, head, refusal, reviewed, summary, unpack_cases
+from tests.unit.scenario.bad_cases import CASES, describe, head, read_blocks, refusal, summary, unpack_cases
 
 from mptcplab.errors import Exit, InputError, Mistake
 from mptcplab.scenario.load import load
@@ -64,7 +64,7 @@ def test_a_mistake(folder: Path, name: str) -> None:
         assert key in line or value.split(": ")[0] in line
 
 
-@pytest.mark.parametrize(("name", "text"), reviewed().items(), ids=reviewed())
+@pytest.mark.parametrize(("name", "text"), read_blocks().items(), ids=read_blocks())
 def test_a_message_word_for_word(folder: Path, name: str, text: str) -> None:
     file = folder / f"{name}.toml"
     assert describe(file, refusal(file)) == text
@@ -75,7 +75,7 @@ def test_there_are_many_mistakes() -> None:
     kinds = Counter(head(name)["expect"].rsplit(": ", 1)[-1] for name in CASES)
     print(kinds.most_common())
     assert set(kinds) == set(Mistake)
-    assert {head(name)["expect"].rsplit(": ", 1)[-1] for name in reviewed()} == set(Mistake)
+    assert {head(name)["expect"].rsplit(": ", 1)[-1] for name in read_blocks()} == set(Mistake)
 
 
 def test_missing_file(tmp_path: Path) -> None:

@@ -98,7 +98,7 @@ def test_the_list_of_events_is_a_swept_value(tmp_path: Path) -> None:
     events = [[], [{at = "2 s", type = "down", link = "link2"}, {at = "4 s", type = "up", link = "link2"}]]
     """
     points = _load(tmp_path, sweep=sweep).points
-    assert [(one.settings, len(one.scenario.events)) for one in points] == [
+    assert [(point.settings, len(point.scenario.events)) for point in points] == [
         ({"name": "without"}, 0),
         ({"name": "with"}, 2),
     ]

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from tests.unit.commanded import output_of
+from tests.unit.command_output import output_of
 
 from mptcplab.cli import shell_completion
 from mptcplab.errors import Exit, InputError
@@ -89,14 +89,14 @@ def test_the_list_and_a_file(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Cap
 def test_names_are_completed() -> None:
     import click
 
-    def completed(incomplete: str) -> Sequence[str]:
+    def complete(incomplete: str) -> Sequence[str]:
         param = click.Argument(["file"])
         return [
             item.value
             for item in shell_completion.scenario_files(click.Context(click.Command("run")), param, incomplete)
         ]
 
-    assert "@handover" in completed("@hand")
+    assert "@handover" in complete("@hand")
 
 
 def test_the_wheel_has_all_that_its_examples_extend(tmp_path: Path) -> None:

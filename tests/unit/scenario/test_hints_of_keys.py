@@ -8,7 +8,7 @@ from typing import Any, get_args, get_origin
 
 import pytest
 from pydantic import BaseModel
-from tests.unit.written import PATHS, WORKLOAD, Write
+from tests.unit.scenario_files import PATHS, WORKLOAD, Write
 
 from mptcplab.fields import Part, misnomers_of
 from mptcplab.scenario.document import ScenarioError

@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.unit.written import PATHS, WORKLOAD, Write
+from tests.unit.scenario_files import PATHS, WORKLOAD, Write
 
 from mptcplab.errors import InputError
 from mptcplab.scenario.document import ScenarioError

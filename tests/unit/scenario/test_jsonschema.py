@@ -265,7 +265,7 @@ def test_ranges_of_the_whole_file(tmp_path: Path) -> None:
     """``load`` itself checks ``seed`` and ``repeats``: the schema has the same limits."""
     for key in ("seed", "repeats"):
         shape = SCHEMA["properties"][key]
-        shape = next((one for one in shape.get("anyOf", ()) if "minimum" in one), shape)
+        shape = next((variant for variant in shape.get("anyOf", ()) if "minimum" in variant), shape)
         for value in (shape["minimum"] - 1, shape["minimum"], shape["maximum"], shape["maximum"] + 1):
             file = tmp_path / "range.toml"
             file.write_text(re.sub(rf"^{key} = .*$", f"{key} = {value}", VALID, flags=re.MULTILINE))

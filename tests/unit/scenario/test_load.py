@@ -7,7 +7,7 @@ import ipaddress
 from pathlib import Path
 
 import pytest
-from tests.unit.written import PATHS, WORKLOAD, Write, one
+from tests.unit.scenario_files import PATHS, WORKLOAD, Write, first_scenario
 
 from mptcplab.errors import InputError
 from mptcplab.node.transport import Endpoint
@@ -61,7 +61,7 @@ def test_label_names_whole_keys_when_short_ones_are_ambiguous(write: Write) -> N
 def test_extending_file_overrides_its_base(write: Write) -> None:
     write(PATHS + '[links.link1]\nrate = "1 Mbit/s"\ndelay = "5 ms"\n' + WORKLOAD, "base.toml")
     file = write('extends = "base.toml"\ntitle = "Mine"\n[links.link1]\nrate = "2 Mbit/s"\n')
-    scenario = one(load(file))
+    scenario = first_scenario(load(file))
     assert scenario.title == "Mine"
     assert scenario.links["link1"].forward.rate == Rate(2 * 10**6)
     assert scenario.links["link1"].backward.delay == Duration(5 * 10**6)
@@ -84,7 +84,7 @@ def test_lists_are_replaced_not_joined(write: Write) -> None:
 def test_another_kind_of_workload_keeps_its_hosts(write: Write) -> None:
     write(PATHS + WORKLOAD + 'read_quantum = "5 ms"\nstart = "1 s"\n', "base.toml")
     file = write('extends = "base.toml"\n[workloads.bulk]\nkind = "transfer"\nsize = "1 MB"\n')
-    bulk = one(load(file)).workloads["bulk"]
+    bulk = first_scenario(load(file)).workloads["bulk"]
     assert isinstance(bulk, Transfer)
     assert (bulk.sender, bulk.receiver, bulk.start, bulk.size) == ("client", "server", 10**9, 10**6)
     assert set(OF_EVERY_KIND) == set(fields_of(WorkloadBase))
@@ -113,7 +113,7 @@ def test_error_in_a_base_names_the_base(write: Write, tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_presets(write: Write, topology: str, hosts: str, routers: str, links: str) -> None:
-    scenario = one(load(write(f'title = "t"\n[topology]\n{topology}\n' + WORKLOAD)))
+    scenario = first_scenario(load(write(f'title = "t"\n[topology]\n{topology}\n' + WORKLOAD)))
     assert " ".join(scenario.node_tables["hosts"]) == hosts
     assert " ".join(scenario.node_tables["routers"]) == routers
     assert " ".join(scenario.links) == links
@@ -131,7 +131,7 @@ def test_presets_of_every_size(size: int) -> None:
 
 def test_preset_keeps_its_order_and_additions_of_the_file(write: Write) -> None:
     more = '[routers.r9]\n[links.link2]\nrate = "1 Mbit/s"\n[links.extra]\nbetween = ["r9", "server"]\n'
-    scenario = one(load(write(PATHS + WORKLOAD + more)))
+    scenario = first_scenario(load(write(PATHS + WORKLOAD + more)))
     assert list(scenario.links) == ["access1", "link1", "access2", "link2", "extra"]
     assert scenario.links["link2"].forward.rate == Rate(10**6)
     assert scenario.links["link2"].between == ("r2", "server")
@@ -142,19 +142,19 @@ def test_preset_keeps_its_order_and_additions_of_the_file(write: Write) -> None:
 
 def test_key_of_a_link_applies_to_both_directions(write: Write) -> None:
     link = '[links.link1]\nrate = "8 Mbit/s"\nqueue = "10 packets"\nbackward = { rate = "1 Mbit/s", loss = "1 %" }\n'
-    loaded = one(load(write(PATHS + WORKLOAD + link))).links["link1"]
+    loaded = first_scenario(load(write(PATHS + WORKLOAD + link))).links["link1"]
     assert (loaded.forward.rate, loaded.backward.rate) == (Rate(8 * 10**6), Rate(10**6))
     assert (loaded.forward.loss, loaded.backward.loss) == (Probability(0), Probability(10**7))
     assert loaded.forward.queue == loaded.backward.queue == QueueLength.parse("10 packets")
 
 
 def test_queue_of_a_link_with_a_rate_in_one_direction(write: Write) -> None:
-    loaded = one(load(write(PATHS + WORKLOAD + '[links.link1]\nqueue = "1 s"\nforward.rate = "1 Mbit/s"\n')))
+    loaded = first_scenario(load(write(PATHS + WORKLOAD + '[links.link1]\nqueue = "1 s"\nforward.rate = "1 Mbit/s"\n')))
     assert loaded.links["link1"].backward.rate is None
 
 
 def test_queue_holds_100_ms_by_default(write: Write) -> None:
-    loaded = one(load(write(PATHS + WORKLOAD + '[links.link1]\nrate = "8 Mbit/s"\n'))).links["link1"]
+    loaded = first_scenario(load(write(PATHS + WORKLOAD + '[links.link1]\nrate = "8 Mbit/s"\n'))).links["link1"]
     assert loaded.forward.queue.bytes_at(Rate(8 * 10**6)) == 100_000
 
 
@@ -169,7 +169,7 @@ def test_transport_applies_to_hosts_without_their_own(write: Write) -> None:
     limits = { subflows = 5 }
     sysctl = { "net.ipv4.tcp_sack" = 0 }
     """
-    transports = one(load(write(PATHS + WORKLOAD + text))).transports
+    transports = first_scenario(load(write(PATHS + WORKLOAD + text))).transports
     client, server = transports["client"], transports["server"]
     assert (client.scheduler, server.scheduler) == ("one", "two")
     assert (client.limits.subflows, client.limits.add_addr_accepted) == (2, 3)
@@ -179,7 +179,7 @@ def test_transport_applies_to_hosts_without_their_own(write: Write) -> None:
 
 def test_endpoints_of_a_host_replace_the_common_ones(write: Write) -> None:
     text = '[transport]\nendpoints = "none"\n[hosts.client.transport]\nendpoints = [{ link = "access1" }]\n'
-    transports = one(load(write(PATHS + WORKLOAD + text))).transports
+    transports = first_scenario(load(write(PATHS + WORKLOAD + text))).transports
     assert transports["server"].endpoints == "none"
     assert transports["client"].endpoints == (Endpoint(link="access1"),)
 
@@ -189,7 +189,7 @@ def test_endpoints_of_a_host_replace_the_common_ones(write: Write) -> None:
 
 def test_ipv6(write: Write) -> None:
     text = 'family = "ipv6"\n' + PATHS + WORKLOAD + '[links.link2]\naddresses = ["fd01::1/64", "fd01::2/64"]\n'
-    network = Network(one(load(write(text))))
+    network = Network(first_scenario(load(write(text))))
     assert {port.address.version for port in network.ports.values()} == {6}
     assert network.ports["server", "link2"].ip == "fd01::2"
 
@@ -199,7 +199,7 @@ def test_addresses_of_different_links_never_overlap(write: Write) -> None:
     links = "".join(f"[links.l{n}]\nbetween = {pairs[n % 3]}\n" for n in range(300))
     for family in ("ipv4", "ipv6"):
         text = f'title = "t"\nfamily = "{family}"\n[hosts.client]\n[hosts.server]\n[hosts.third]\n{links}{WORKLOAD}'
-        network = Network(one(load(write(text))))
+        network = Network(first_scenario(load(write(text))))
         assert len({port.subnet for port in network.ports.values()}) == 300
         assert all(
             isinstance(port.address, ipaddress.IPv4Interface) == (family == "ipv4") for port in network.ports.values()
@@ -227,7 +227,7 @@ def test_free_topology_and_parallel_links(write: Write) -> None:
     to = "laptop"
     size = "1 GB"
     """
-    scenario = one(load(write(text)))
+    scenario = first_scenario(load(write(text)))
     network = Network(scenario)
     assert network.links_of("left") == ["wifi", "short", "long"]
     target = network.target(scenario.workloads["bulk"])
@@ -239,12 +239,12 @@ def test_free_topology_and_parallel_links(write: Write) -> None:
 
 def test_two_direct_links(write: Write) -> None:
     text = 'title = "t"\n[topology]\npreset = "direct"\n[links.link2]\nbetween = ["client", "server"]\n' + WORKLOAD
-    network = Network(one(load(write(text))))
+    network = Network(first_scenario(load(write(text))))
     assert network.links_of("client") == network.links_of("server") == ["link1", "link2"]
 
 
 def test_workload_via_a_link(write: Write) -> None:
-    scenario = one(load(write(PATHS + WORKLOAD + 'via = "link2"\n')))
+    scenario = first_scenario(load(write(PATHS + WORKLOAD + 'via = "link2"\n')))
     target = Network(scenario).target(scenario.workloads["bulk"])
     assert target is not None
     assert (target.node, target.link) == ("server", "link2")
@@ -253,7 +253,7 @@ def test_workload_via_a_link(write: Write) -> None:
 @pytest.mark.parametrize("links", ["", '[links.link1]\nrate = "10 kbit/s"\n[links.link2]\nforward.rate = "1 Mbit/s"\n'])
 def test_stored_scenario_loads_as_the_same(write: Write, links: str) -> None:
     """Recordings have scenarios with all defaults written out."""
-    scenario = one(load(write(PATHS + WORKLOAD + links)))
+    scenario = first_scenario(load(write(PATHS + WORKLOAD + links)))
     assert Scenario.model_validate_json(scenario.model_dump_json(by_alias=True)) == scenario
 
 

@@ -91,14 +91,14 @@ def _paths(value: Any, path: KeyPath = ()) -> list[KeyPath]:
 @settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
 @given(text=_write())
 def test_every_key_has_its_line(text: str) -> None:
-    found = key_lines(text)
+    places = key_lines(text)
     wanted = _paths(tomllib.loads(text))
-    assert sorted(map(repr, wanted)) == sorted(map(repr, found))
+    assert sorted(map(repr, wanted)) == sorted(map(repr, places))
     lines = text.split("\n")
     for path in wanted:
         key = path[-1]
         if isinstance(key, str):
-            line = lines[found[path] - 1]
+            line = lines[places[path] - 1]
             assert key in line or _quote(key)[1:-1] in line
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.written import PATHS, WORKLOAD, Write, one, settings_of
+from tests.unit.scenario_files import PATHS, WORKLOAD, Write, first_scenario, settings_of
 
 from mptcplab.errors import Mistake
 from mptcplab.node.transport import Endpoint
@@ -85,8 +85,8 @@ def test_wildcard_matches_every_member_of_a_list(write: Write, from_outside: boo
     else:
         experiment = load(write(f'{text}[sweep]\n"{key}" = {lines}\n'))
     assert settings_of(experiment) == [("link1",), ("link2",)]
-    found = [[(event.link, event.type) for event in point.scenario.events] for point in experiment.points]
-    assert found == [[(link, "down"), (link, "up")] for link in ("link1", "link2")]
+    events = [[(event.link, event.type) for event in point.scenario.events] for point in experiment.points]
+    assert events == [[(link, "down"), (link, "up")] for link in ("link1", "link2")]
     (second,) = load(write(text), overrides=["events.?.link=link2", "events.1.at=3 s"]).points
     assert [(event.link, event.at) for event in second.scenario.events] == [
         ("link2", Duration(10**9)),
@@ -102,7 +102,7 @@ def test_wildcard_without_a_match_names_the_members(write: Write) -> None:
 
 def test_sweep_replaces_the_value_in_the_file(write: Write) -> None:
     text = PATHS + WORKLOAD + '[links.link1]\ndelay = "9 ms"\n[sweep]\n"links.link1.delay" = ["1 ms"]\n'
-    assert one(load(write(text))).links["link1"].forward.delay == Duration(10**6)
+    assert first_scenario(load(write(text))).links["link1"].forward.delay == Duration(10**6)
 
 
 def test_a_replaced_value_may_fit_only_what_else_is_replaced(write: Write) -> None:
@@ -111,7 +111,7 @@ def test_a_replaced_value_may_fit_only_what_else_is_replaced(write: Write) -> No
     zipped = '[[sweep.zip]]\n"links.link1.delay" = ["5 ms", "50 ms"]\n"links.link1.jitter" = ["1 ms", "2 ms"]\n'
     experiment = load(write(PATHS + WORKLOAD + link + zipped))
     assert len(experiment.points) == 2
-    assert [one.links["link1"].forward.delay for one in experiment.replaced] == [Duration(30 * 10**6)]
+    assert [scenario.links["link1"].forward.delay for scenario in experiment.replaced] == [Duration(30 * 10**6)]
     with pytest.raises(ScenarioError) as refused:
         load(write(PATHS + WORKLOAD + link.replace("20 ms", "20 mm") + zipped))
     assert refused.value.kind == Mistake.QUANTITY
@@ -150,7 +150,7 @@ def test_sweep_of_lists_and_tables(write: Write) -> None:
 def test_setting_overrides_the_file(write: Write) -> None:
     file = write(PATHS + WORKLOAD + '[links.link1]\nrate = "1 Mbit/s"\n')
     overrides = ["links.link1.rate=3 Mbit/s", "title=Other", "workloads.bulk.connections = 5", "topology.paths=3"]
-    scenario = one(load(file, overrides=[*overrides, "workloads.bulk.checksum=true", "kernel=7.3"]))
+    scenario = first_scenario(load(file, overrides=[*overrides, "workloads.bulk.checksum=true", "kernel=7.3"]))
     assert scenario.links["link1"].forward.rate == Rate(3 * 10**6)
     assert (scenario.title, scenario.kernel, len(scenario.node_tables["routers"])) == ("Other", "7.3", 3)
     bulk = scenario.workloads["bulk"]
@@ -162,7 +162,7 @@ def test_values_of_settings_are_toml_if_they_look_like_it(write: Write) -> None:
     file = write(PATHS + WORKLOAD)
     rmem = 'transport.tcp_rmem=["4 KiB", "128 KiB", "6 MiB"]'
     endpoints = 'hosts.client.transport.endpoints=[{ link = "access2", flags = ["backup"] }]'
-    scenario = one(load(file, overrides=[rmem, endpoints, 'kernel="7"']))
+    scenario = first_scenario(load(file, overrides=[rmem, endpoints, 'kernel="7"']))
     assert scenario.transports["server"].tcp_rmem == (Size(4096), Size(131072), Size(6 << 20))
     assert scenario.transports["client"].endpoints == (Endpoint(link="access2", flags=("backup",)),)
     assert scenario.kernel == "7"
@@ -173,13 +173,13 @@ def test_a_decimal_is_a_number_but_for_the_version_of_a_kernel(write: Write) -> 
     with pytest.raises(ScenarioError) as raised:
         load(file, overrides=["links.link1.rate=10.5"])
     assert raised.value.kind is Mistake.QUANTITY
-    assert one(load(file, overrides=["kernel=6.12"])).kernel == "6.12"
+    assert first_scenario(load(file, overrides=["kernel=6.12"])).kernel == "6.12"
     steered = load(STUDIES / "asakura2019" / "steered-8.toml", overrides=["steering.threshold=1.07"])
     assert [point.scenario.steering.threshold for point in steered.points if point.scenario.steering] == [1.07]
 
 
 def test_later_settings_take_precedence(write: Write) -> None:
-    assert one(load(write(PATHS + WORKLOAD), overrides=["title=a", "title=b=c"])).title == "b=c"
+    assert first_scenario(load(write(PATHS + WORKLOAD), overrides=["title=a", "title=b=c"])).title == "b=c"
 
 
 @pytest.mark.parametrize("key", ["links.link1.rate", "links.*.rate", "links.link?.rate", "links.link1"])
@@ -277,7 +277,9 @@ name = ["near", "far", "both far"]
 
 def _delays(experiment: Experiment) -> list[tuple[str, int]]:
     points = experiment.points
-    return [(one.settings["name"], int(one.scenario.links["link2"].forward.delay or 0) // 10**6) for one in points]
+    return [
+        (point.settings["name"], int(point.scenario.links["link2"].forward.delay or 0) // 10**6) for point in points
+    ]
 
 
 def test_names_stand_for_the_keys_of_a_zip(write: Write) -> None:
@@ -313,7 +315,7 @@ def test_two_names_of_the_same_point_are_refused(write: Write) -> None:
 def test_a_second_zip_has_a_name_of_its_own(write: Write) -> None:
     second = '[[sweep.zip]]\nname = ["a", "b"]\n"transport.protocol" = ["tcp", "mptcp"]\n'
     experiment = load(write(PATHS + WORKLOAD + NAMED + second), overrides=["name2=b"])
-    assert [list(one.settings.values())[1:] for one in experiment.points[:2]] == [["near", "b"], ["far", "b"]]
+    assert [list(point.settings.values())[1:] for point in experiment.points[:2]] == [["near", "b"], ["far", "b"]]
 
 
 def test_a_queue_that_one_swept_discipline_does_not_use(write: Write) -> None:
@@ -327,7 +329,7 @@ def test_a_queue_that_one_swept_discipline_does_not_use(write: Write) -> None:
     zipped = load(
         write(PATHS + WORKLOAD + f'[[sweep.zip]]\n{discipline}"{queue}" = ["1 s", "100 ms"]\n'), overrides=[rate]
     )
-    assert [str(one.scenario.links["link1"].forward.queue) for one in zipped.points] == ["1 s", "100 ms"]
+    assert [str(point.scenario.links["link1"].forward.queue) for point in zipped.points] == ["1 s", "100 ms"]
 
 
 def _axis(link: str, *more: str) -> str:

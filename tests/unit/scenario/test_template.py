@@ -128,8 +128,8 @@ def test_mptcp_is_compared_with_each_line_if_these_differ(
     file = tmp_path / "made.toml"
     assert init(monkeypatch, file, *arguments) == 0
     points = load(file).points
-    found = {key: [point.settings[key] for point in points] for key in columns}
-    assert (found, len(points)) == (columns, max(map(len, columns.values()), default=1))
+    settings = {key: [point.settings[key] for point in points] for key in columns}
+    assert (settings, len(points)) == (columns, max(map(len, columns.values()), default=1))
 
 
 def test_the_other_comparison_is_in_the_file_too(tmp_path: Path) -> None:
@@ -330,7 +330,7 @@ class Terminal:
         os.close(slave)
         self.text, self.at = "", 0
 
-    def until(self, word: str) -> str:
+    def read_until(self, word: str) -> str:
         """Read until ``word`` is there; what was read since the last word, with plain line ends."""
         deadline = time.monotonic() + 30
         while word not in self.text[self.at :]:
@@ -372,10 +372,10 @@ def test_questions_on_a_terminal(tmp_path: Path) -> None:
         ("How many runs", ""),
         ("Which title", ""),
     ):
-        terminal.until(question)
-        terminal.until("]")
+        terminal.read_until(question)
+        terminal.read_until("]")
         terminal.answer(answer)
-    terminal.until("Wrote ")
+    terminal.read_until("Wrote ")
     assert terminal.status() == 0
     experiment = load(tmp_path / "asked.toml")
     assert (len(experiment.points), experiment.repeats) == (3, 3)
@@ -386,11 +386,11 @@ def test_questions_on_a_terminal(tmp_path: Path) -> None:
 @pytest.mark.parametrize("end", ["\x04", "\x03"], ids=["end of input", "Ctrl-C"])
 def test_leaving_in_the_middle(tmp_path: Path, end: str) -> None:
     terminal = Terminal(tmp_path, "left.toml")
-    terminal.until("]")
+    terminal.read_until("]")
     # readline prints the prompt before it waits for keys, and Python misses a signal in between.
     time.sleep(0.5)
     terminal.answer("", end=end)
-    output = terminal.until("interrupted\n")
+    output = terminal.read_until("interrupted\n")
     assert terminal.status() == 130
     assert output.endswith("\nmptcplab: interrupted\n"), "on a line of its own"
     assert "Traceback" not in terminal.text

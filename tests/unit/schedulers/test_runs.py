@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.compiling import compile_c
+from tests.unit.compiler import compile_c
 
 pytestmark = pytest.mark.slow
 
@@ -51,7 +51,7 @@ class Runs:
         """Runs that are allocated."""
         return c_int.in_dll(self._library, "live_runs").value
 
-    def lost(
+    def repeatable_segments(
         self, given: Sequence[tuple[int, int]], lost: set[int], *, room: int, mss: int, at: int
     ) -> tuple[int, int]:
         """Return the segments that subflow 0 may repeat from the byte ``at`` on, and the first byte of these.
@@ -65,7 +65,7 @@ class Runs:
             self._library.test_note(subflow, (START + begin) % 2**64, count)
             begin += count
         seq = c_uint64((START + at) % 2**64)
-        segments = self._library.test_lost(sum(1 << one for one in lost), 0, room, mss, byref(seq))
+        segments = self._library.test_lost(sum(1 << number for number in lost), 0, room, mss, byref(seq))
         self._library.test_forget()
         return segments, (seq.value - START) % 2**64
 
@@ -76,7 +76,7 @@ class Runs:
         """
         model: dict[int, set[int]] = {}
         una = end = 0
-        found = []
+        choices = []
         self._library.test_start(START)
         self._fail_after.value = memory
         for what, subflow, count, aside in steps:
@@ -96,12 +96,12 @@ class Runs:
             assert bool(length.value) == bool(said), (mask, length.value)
             assert una + length.value <= end, (una, length.value, end)
             covered = range(una, una + max(length.value, 1))
-            found.append((said, [set(model.get(byte, ())) for byte in covered]))
+            choices.append((said, [set(model.get(byte, ())) for byte in covered]))
             if memory < 0:
                 assert self.live <= max(end - una, 0), "a run has a byte at least"
         self._library.test_forget()
         assert self.live == 0
-        return found
+        return choices
 
 
 @pytest.fixture(scope="module")
@@ -146,7 +146,7 @@ def test_what_only_subflows_after_a_timeout_carry_may_be_repeated(
 ) -> None:
     """The first byte from ``at`` on that none but these carry, and as many segments as follow and have room."""
     carriers = [subflow for subflow, count in given for _ in range(count)]
-    segments, first = runs.lost(given, lost, room=room, mss=mss, at=at)
+    segments, first = runs.repeatable_segments(given, lost, room=room, mss=mss, at=at)
     expected = next((byte for byte in range(at, len(carriers)) if carriers[byte] in lost), None)
     if expected is None or not room:
         assert segments == 0

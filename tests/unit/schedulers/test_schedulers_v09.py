@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.compiling import compile_c
+from tests.unit.compiler import compile_c
 
 pytestmark = pytest.mark.slow
 
@@ -78,7 +78,7 @@ def test_the_cases_reach_both_answers() -> None:
         "blocks": [case["blocks"] for case in CASES],
         "waits": [case["ecf"][1] for case in CASES],
         "retransmits": [case["opt"]["retrans"] for case in CASES],
-        "penalises": [_halved(case) != _before(case) for case in CASES],
+        "penalises": [_halve_windows(case) != _windows_before(case) for case in CASES],
     }
     counts = {name: (sum(map(bool, said)), len(said)) for name, said in answers.items()}
     print(counts)
@@ -127,10 +127,10 @@ def test_retransmission_and_penalty(v09: Mapping[str, Any]) -> None:
         assert [[path.cwnd, path.ssthresh] for path in array] == asked["after"], case
 
 
-def _before(case: Mapping[str, Any]) -> list[list[int]]:
+def _windows_before(case: Mapping[str, Any]) -> list[list[int]]:
     return [values[4:6] for values in case["paths"]]
 
 
-def _halved(case: Mapping[str, Any]) -> list[list[int]]:
+def _halve_windows(case: Mapping[str, Any]) -> list[list[int]]:
     after: list[list[int]] = case["opt"]["after"]
     return after

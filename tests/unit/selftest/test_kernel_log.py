@@ -36,13 +36,13 @@ def test_a_quiet_kernel_adds_nothing_to_the_scripts_output(tmp_path: Path) -> No
 @pytest.mark.parametrize("status", [0, 1, 4])
 def test_a_complaint_is_a_failed_test_and_the_status_is_the_scripts(tmp_path: Path, status: int) -> None:
     done = _run(tmp_path, _SPLAT, f"(echo ok 1 - first; exit {status})")
-    found = kernel_result(done.stdout)
+    result = kernel_result(done.stdout)
     assert done.returncode == status
     assert done.stdout.startswith("ok 1 - first\n")
     assert _SPLAT in done.stdout
-    assert found is not None
-    assert found.verdict == "not ok"
-    assert found.reason == "WARNING: suspicious RCU usage (and others, 2 in total)", found.reason
+    assert result is not None
+    assert result.verdict == "not ok"
+    assert result.reason == "WARNING: suspicious RCU usage (and others, 2 in total)", result.reason
 
 
 def test_words_of_a_script_are_not_the_kernels() -> None:

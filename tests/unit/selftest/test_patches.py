@@ -18,7 +18,7 @@ SOURCE = KernelSource(kind="tarball", name="linux.tar", path=Path("linux.tar"), 
 
 
 @pytest.fixture
-def prepared(tmp_path: Path) -> SelftestTree:
+def selftest_tree(tmp_path: Path) -> SelftestTree:
     """Prepare one script of MPTCP's, and one next to them that a patch added."""
     for name in ("net/lib.sh", "net/tcp_new.sh", "net/mptcp/mptcp_lib.sh", "net/mptcp/diag.sh"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
@@ -26,16 +26,18 @@ def prepared(tmp_path: Path) -> SelftestTree:
     return SelftestTree(tmp_path, SOURCE)
 
 
-def test_a_script_beside_mptcps_runs_in_its_own_folder(prepared: SelftestTree) -> None:
-    assert parts(prepared, ["tcp_new", "diag.sh"]) == [SuitePart("tcp_new"), SuitePart("diag")]
-    folders = [step for part in parts(prepared, ["tcp_new", "diag"]) for step in _line(prepared, part).split(" && ")]
+def test_a_script_beside_mptcps_runs_in_its_own_folder(selftest_tree: SelftestTree) -> None:
+    assert parts(selftest_tree, ["tcp_new", "diag.sh"]) == [SuitePart("tcp_new"), SuitePart("diag")]
+    folders = [
+        step for part in parts(selftest_tree, ["tcp_new", "diag"]) for step in _line(selftest_tree, part).split(" && ")
+    ]
     assert [step for step in folders if step.startswith("cd ")] == ["cd /tmp/net", "cd /tmp/net/mptcp"]
 
 
 @pytest.mark.parametrize("library", ["lib", "mptcp_lib"])
-def test_a_library_is_no_test(prepared: SelftestTree, library: str) -> None:
+def test_a_library_is_no_test(selftest_tree: SelftestTree, library: str) -> None:
     with pytest.raises(InputError, match=f"no selftest '{library}'") as caught:
-        parts(prepared, [library])
+        parts(selftest_tree, [library])
     assert caught.value.hint == "there are diag, tcp_new"
 
 

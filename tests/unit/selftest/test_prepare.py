@@ -18,7 +18,7 @@ OLD = 'if [ $? -ne 0 ];then\n\techo "SKIP: Could not run all tests without iptab
 
 
 @pytest.fixture
-def prepared(tmp_path: Path) -> SelftestTree:
+def selftest_tree(tmp_path: Path) -> SelftestTree:
     folder = tmp_path / "net" / "mptcp"
     folder.mkdir(parents=True)
     for name, text in (("mptcp_join", JOIN), ("old", OLD), ("diag", "mptcp_lib_check_tools ip ss\n"), ("none", "")):
@@ -42,9 +42,9 @@ def test_scripts_name_their_programs() -> None:
 
 
 @pytest.mark.usefixtures("without_iptables")
-def test_the_program_its_package_and_the_scripts_that_do_without(prepared: SelftestTree) -> None:
+def test_the_program_its_package_and_the_scripts_that_do_without(selftest_tree: SelftestTree) -> None:
     with pytest.raises(MissingError) as caught:
-        check_programs(prepared, ["none", "mptcp_join", "old", "diag", "mptcp_join"])
+        check_programs(selftest_tree, ["none", "mptcp_join", "old", "diag", "mptcp_join"])
     assert caught.value.status == Exit.MISSING
     assert caught.value.message == "this machine has no 'iptables', which mptcp_join and old need"
     assert (caught.value.hint or "").splitlines() == [
@@ -54,8 +54,8 @@ def test_the_program_its_package_and_the_scripts_that_do_without(prepared: Selft
 
 
 @pytest.mark.usefixtures("without_iptables")
-def test_only_the_scripts_that_run_are_asked(prepared: SelftestTree) -> None:
-    check_programs(prepared, ["none", "diag"])
+def test_only_the_scripts_that_run_are_asked(selftest_tree: SelftestTree) -> None:
+    check_programs(selftest_tree, ["none", "diag"])
     with pytest.raises(MissingError) as caught:
-        check_programs(prepared, ["mptcp_join"])
+        check_programs(selftest_tree, ["mptcp_join"])
     assert caught.value.hint == "sudo apt-get install iptables"

@@ -57,8 +57,8 @@ def test_a_script_that_skips_everything_says_why() -> None:
 
 
 def test_known_as_flaky() -> None:
-    (one,) = results("1..1\nok 1 - simult_flows: a # IGNORE Flaky time=3ms\n")
-    assert (one.name, one.verdict) == ("a", "flaky")
+    (result,) = results("1..1\nok 1 - simult_flows: a # IGNORE Flaky time=3ms\n")
+    assert (result.name, result.verdict) == ("a", "flaky")
 
 
 def test_a_script_that_died_in_the_middle() -> None:
@@ -74,5 +74,5 @@ def test_nothing_at_all() -> None:
 
 @given(st.text(alphabet="ok not1.:-#[]FAIL\n time=ms", max_size=300))
 def test_any_text_is_read(text: str) -> None:
-    for one in results(text):
-        assert one.verdict in ("ok", "not ok", "skip", "flaky")
+    for result in results(text):
+        assert result.verdict in ("ok", "not ok", "skip", "flaky")

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from tests.unit.made_results import make_results
+from tests.unit.results_folders import make_results
 
 from mptcplab.cli.main import commands
 from mptcplab.errors import Exit, InputError, MissingError
@@ -302,8 +302,8 @@ def test_a_form_that_is_too_large(client: Client) -> None:
 def test_every_example_of_the_form_can_be_started(name: str) -> None:
     """Both ends of every slider give a scenario that loads, and untouched sliders change nothing."""
     base = find_base(name)
-    own = {slider.field: repr(slider.value) for slider in base.sliders}
-    assert read_form({"base": name, **own, "repeats": str(base.repeats)}).overrides == ()
+    values = {slider.field: repr(slider.value) for slider in base.sliders}
+    assert read_form({"base": name, **values, "repeats": str(base.repeats)}).overrides == ()
     for value in (0, 1):
         fields = {slider.field: str((max(slider.bounds[0], 1), min(slider.end, 50))[value]) for slider in base.sliders}
         asked = read_form({"base": name, **fields})

@@ -42,16 +42,16 @@ _SLEEP = (
 
 @given(_VALUES)
 def test_interval_is_student_s(values: list[float]) -> None:
-    found = mean_interval(values)
+    interval = mean_interval(values)
     mean, error = float(np.mean(values)), float(sem(values))
     scale = max(map(abs, values), default=0) or 1
-    assert found.n == len(values)
-    assert found.mean == pytest.approx(mean, rel=1e-9, abs=1e-9 * scale)
-    assert found.half_width is not None
+    assert interval.n == len(values)
+    assert interval.mean == pytest.approx(mean, rel=1e-9, abs=1e-9 * scale)
+    assert interval.half_width is not None
     if error > 1e-9 * scale:  # SciPy knows no interval of width 0
         low, high = t.interval(0.95, len(values) - 1, loc=mean, scale=error)
-        assert found.low == pytest.approx(low, rel=1e-6, abs=1e-6 * scale)
-        assert found.high == pytest.approx(high, rel=1e-6, abs=1e-6 * scale)
+        assert interval.low == pytest.approx(low, rel=1e-6, abs=1e-6 * scale)
+        assert interval.high == pytest.approx(high, rel=1e-6, abs=1e-6 * scale)
 
 
 @pytest.mark.parametrize("n", range(2, 41))
@@ -65,17 +65,17 @@ def test_quantiles_of_student_s_t_are_scipy_s(n: int) -> None:
 @given(_VALUES, st.sampled_from([0.5, 2.0, 1024.0]))
 def test_interval_scales_with_its_values(values: list[float], factor: float) -> None:
     """In another unit, the same interval. Powers of two, so that nothing is rounded."""
-    found, scaled = mean_interval(values), mean_interval([factor * value for value in values])
-    assert found.half_width is not None
-    assert scaled.mean == pytest.approx(factor * found.mean)
-    assert scaled.half_width == pytest.approx(factor * found.half_width)
+    interval, scaled = mean_interval(values), mean_interval([factor * value for value in values])
+    assert interval.half_width is not None
+    assert scaled.mean == pytest.approx(factor * interval.mean)
+    assert scaled.half_width == pytest.approx(factor * interval.half_width)
 
 
 def test_coverage_of_the_interval() -> None:
     """95 % of 4,000 samples of five: between 94 and 96 % with a probability of 99.6 %."""
     random = np.random.default_rng(1)
-    found = [mean_interval(list(random.normal(10, 2, 5))) for _ in range(4000)]
-    covering = sum(one.low <= 10 <= one.high for one in found) / len(found)
+    mean_intervals = [mean_interval(list(random.normal(10, 2, 5))) for _ in range(4000)]
+    covering = sum(interval.low <= 10 <= interval.high for interval in mean_intervals) / len(mean_intervals)
     assert 0.94 < covering < 0.96, f"{covering:.1%} of the intervals cover the mean"
 
 
@@ -122,12 +122,12 @@ def test_is_within_a_share_of_the_mean() -> None:
 
 @given(_VALUES, st.floats(0, 1))
 def test_quantile_is_inside_its_interval_and_that_inside_the_values(values: list[float], quantile: float) -> None:
-    found = quantile_interval(values, quantile)
-    assert found.low is not None
-    assert found.high is not None
+    interval = quantile_interval(values, quantile)
+    assert interval.low is not None
+    assert interval.high is not None
     scale = 1e-9 * (max(map(abs, values)) or 1)
-    assert min(values) - scale <= found.low <= found.value + scale
-    assert found.value - scale <= found.high <= max(values) + scale
+    assert min(values) - scale <= interval.low <= interval.value + scale
+    assert interval.value - scale <= interval.high <= max(values) + scale
 
 
 def test_bootstrap_is_reproducible_and_covers() -> None:
@@ -135,8 +135,10 @@ def test_bootstrap_is_reproducible_and_covers() -> None:
     random = np.random.default_rng(2)
     samples = [list(random.exponential(1, 30)) for _ in range(400)]
     assert median_interval(samples[0]) == median_interval(samples[0])
-    found = [median_interval(sample) for sample in samples]
-    covering = sum((one.low or 0) <= math.log(2) <= (one.high or 0) for one in found) / len(found)
+    median_intervals = [median_interval(sample) for sample in samples]
+    covering = sum((interval.low or 0) <= math.log(2) <= (interval.high or 0) for interval in median_intervals) / len(
+        median_intervals
+    )
     print(f"{covering:.1%} of the bootstrap's intervals cover the median")
     assert 0.91 < covering < 0.99
 
@@ -155,38 +157,38 @@ def test_bootstrap_is_that_of_scipy(n: int) -> None:
                 method="percentile",
                 random_state=np.random.default_rng(1),
             ).confidence_interval
-            found = quantile_interval(list(values), quantile)
+            interval = quantile_interval(list(values), quantile)
             if len(set(values)) > 1:
-                assert (found.low, found.high) == (theirs.low, theirs.high)
+                assert (interval.low, interval.high) == (theirs.low, theirs.high)
 
 
 @pytest.mark.slow
 def test_many_values_are_resampled_in_batches() -> None:
-    found = median_interval(list(map(float, range(50_001))))
-    assert found.value == 25_000
-    assert found.low is not None
-    assert 24_000 < found.low < 25_000
+    interval = median_interval(list(map(float, range(50_001))))
+    assert interval.value == 25_000
+    assert interval.low is not None
+    assert 24_000 < interval.low < 25_000
 
 
 def test_paired_difference_of_students_patients() -> None:
     """Published many times: t = -4.0621 with 9 degrees of freedom, p = 0.00283, interval -2.46 to -0.70 hours."""
-    found = paired_difference(*_SLEEP)
-    assert found.test == "paired t"
-    assert found.mean == pytest.approx(1.58)
-    assert found.half_width is not None
-    assert found.mean - found.half_width == pytest.approx(0.7001, abs=1e-4)
-    assert found.mean + found.half_width == pytest.approx(2.4599, abs=1e-4)
-    assert found.p == pytest.approx(0.002833, abs=1e-6)
+    difference = paired_difference(*_SLEEP)
+    assert difference.test == "paired t"
+    assert difference.mean == pytest.approx(1.58)
+    assert difference.half_width is not None
+    assert difference.mean - difference.half_width == pytest.approx(0.7001, abs=1e-4)
+    assert difference.mean + difference.half_width == pytest.approx(2.4599, abs=1e-4)
+    assert difference.p == pytest.approx(0.002833, abs=1e-6)
 
 
 def test_welch_difference_of_students_patients() -> None:
     """As if they had been twenty: t = -1.8608, 17.776 degrees of freedom, p = 0.07939, interval -3.365 to 0.205."""
-    found = welch_difference(*_SLEEP)
-    assert found.test == "Welch's t"
-    assert found.half_width is not None
-    assert found.mean - found.half_width == pytest.approx(-0.2054832, abs=1e-6)
-    assert found.mean + found.half_width == pytest.approx(3.3654832, abs=1e-6)
-    assert found.p == pytest.approx(0.07939414, abs=1e-7)
+    difference = welch_difference(*_SLEEP)
+    assert difference.test == "Welch's t"
+    assert difference.half_width is not None
+    assert difference.mean - difference.half_width == pytest.approx(-0.2054832, abs=1e-6)
+    assert difference.mean + difference.half_width == pytest.approx(3.3654832, abs=1e-6)
+    assert difference.p == pytest.approx(0.07939414, abs=1e-7)
 
 
 @given(st.lists(st.tuples(st.integers(-1000, 1000), st.integers(-1000, 1000)), min_size=2, max_size=30))
@@ -197,12 +199,12 @@ def test_differences_are_scipy_s(pairs: list[tuple[int, int]]) -> None:
     assert paired.p == pytest.approx(float(ttest_rel(second, first).pvalue), rel=1e-6, abs=1e-12)
     assert welch.p == pytest.approx(float(ttest_ind(second, first, equal_var=False).pvalue), rel=1e-6, abs=1e-12)
     assert paired.mean == pytest.approx(welch.mean, abs=1e-9)
-    for found in (paired, welch):
+    for difference in (paired, welch):
         # An interval without zero and a small p are the same statement.
-        assert found.half_width is not None
-        assert found.p is not None
-        assume(abs(found.p - 0.05) > 1e-9)
-        assert (abs(found.mean) > found.half_width) == (found.p < 0.05)
+        assert difference.half_width is not None
+        assert difference.p is not None
+        assume(abs(difference.p - 0.05) > 1e-9)
+        assert (abs(difference.mean) > difference.half_width) == (difference.p < 0.05)
 
 
 @given(_VALUES, st.integers(1, 1000))
@@ -219,18 +221,18 @@ def test_power_of_a_detectable_difference() -> None:
     random = np.random.default_rng(1)
     first, noise = random.normal(100, 3, (20_000, 5)), random.normal(0, 2, (20_000, 5))
     size = 2 / math.sqrt(5) * detectable_in_errors(5)
-    found = ttest_rel(first + noise + size, first, axis=1).pvalue
-    share = float((found < 0.05).mean())
+    values = ttest_rel(first + noise + size, first, axis=1).pvalue
+    share = float((values < 0.05).mean())
     assert share == pytest.approx(0.8, abs=4 * math.sqrt(0.8 * 0.2 / 20_000)), share
 
 
 def detectable_in_errors(n: int) -> float:
     """Return the detectable difference of n pairs in standard errors of the mean difference."""
-    found = paired_difference([0.0] * n, [float(number) for number in range(n)])
-    assert found.standard_error is not None
-    size = detectable(found, 0.05)
+    difference = paired_difference([0.0] * n, [float(number) for number in range(n)])
+    assert difference.standard_error is not None
+    size = detectable(difference, 0.05)
     assert size is not None
-    return size / found.standard_error
+    return size / difference.standard_error
 
 
 def test_identical_values_have_no_detectable_difference() -> None:
@@ -251,10 +253,10 @@ def test_fewer_runs_and_a_larger_family_need_a_larger_difference() -> None:
 
 def test_an_interval_at_another_significance() -> None:
     """Student's patients: t with 9 degrees of freedom is 3.2498 at 1 % (two-sided)."""
-    found = paired_difference(*_SLEEP)
-    assert found.standard_error is not None
-    assert found.half_width_at(0.01) == pytest.approx(3.2498 * found.standard_error, rel=1e-4)
-    assert found.half_width_at(0.05) == pytest.approx(found.half_width)
+    difference = paired_difference(*_SLEEP)
+    assert difference.standard_error is not None
+    assert difference.half_width_at(0.01) == pytest.approx(3.2498 * difference.standard_error, rel=1e-4)
+    assert difference.half_width_at(0.05) == pytest.approx(difference.half_width)
     assert paired_difference([1.0, 1.0], [2.0, 2.0]).half_width_at(0.01) == 0.0
     assert paired_difference([1.0], [2.0]).half_width_at(0.01) is None
 
@@ -264,33 +266,33 @@ def test_equivalence_is_two_one_sided_tests(values: list[int], margin: float) ->
     """SciPy tests each side; both reject at half the significance if, and only if, the interval lies in the margin."""
     assume(len(set(values)) > 1)
     first, second = [0.0] * len(values), [float(value) for value in values]
-    found = paired_difference(first, second)
+    difference = paired_difference(first, second)
     low = ttest_rel([value + margin for value in second], first, alternative="greater").pvalue
     high = ttest_rel([value - margin for value in second], first, alternative="less").pvalue
-    p, half_width = found.equivalence_p(margin), found.half_width_at(0.05)
+    p, half_width = difference.equivalence_p(margin), difference.half_width_at(0.05)
     assert p is not None
     assert half_width is not None
     assert p == pytest.approx(float(max(low, high)), rel=1e-6, abs=1e-12)
     assume(abs(p - 0.025) > 1e-9)
-    assert (abs(found.mean) + half_width < margin) == (p < 0.025)
+    assert (abs(difference.mean) + half_width < margin) == (p < 0.025)
 
 
 @pytest.mark.parametrize(("effect", "n"), [(0.5, 34), (0.8, 15), (1.0, 10), (2.0, 5)])
 def test_runs_that_show_a_difference_are_those_of_cohen_s_tables(effect: float, n: int) -> None:
     """Without a margin nothing is equivalent, and Cohen's numbers of pairs (1988, table 2.4.1) remain."""
-    found = Difference(effect, 1.0, 0.5, "paired t", (2, 2), 1.0, 1, deviation=1.0)
-    assert runs_needed(found, 0.0, 0.05) == n
+    difference = Difference(effect, 1.0, 0.5, "paired t", (2, 2), 1.0, 1, deviation=1.0)
+    assert runs_needed(difference, 0.0, 0.05) == n
 
 
 @pytest.mark.slow
 def test_that_many_runs_settle_four_of_five() -> None:
     """4000 repetitions with the forecast number of pairs; no true difference, so they show equivalence."""
-    found = Difference(0.0, 1.0, 1.0, "paired t", (5, 5), 1.0, 4, deviation=1.0)
-    n = runs_needed(found, 0.5, 0.01)
+    difference = Difference(0.0, 1.0, 1.0, "paired t", (5, 5), 1.0, 4, deviation=1.0)
+    n = runs_needed(difference, 0.5, 0.01)
     assert n is not None
     random = np.random.default_rng(1)
     pairs = [paired_difference([0.0] * n, list(random.normal(0, 1, n))) for _ in range(4000)]
-    share = sum(abs(one.mean) + (one.half_width_at(0.01) or 0) <= 0.5 for one in pairs) / 4000
+    share = sum(abs(pair.mean) + (pair.half_width_at(0.01) or 0) <= 0.5 for pair in pairs) / 4000
     error = math.sqrt(0.8 * 0.2 / 4000)
     assert 0.8 - 3 * error <= share <= 0.85, f"{n} pairs: {share}"
 
@@ -319,10 +321,10 @@ def test_letters_by_hand() -> None:
 def test_letters_say_which_pairs_differ(drawn: tuple[int, set[tuple[int, int]]]) -> None:
     count, pairs = drawn
     different = sorted({(min(pair), max(pair)) for pair in pairs if max(pair) < count and pair[0] != pair[1]})
-    found = letters(count, different)
+    text = letters(count, different)
     for second in range(count):
         for first in range(second):
-            assert bool(set(found[first]) & set(found[second])) == ((first, second) not in different)
+            assert bool(set(text[first]) & set(text[second])) == ((first, second) not in different)
 
 
 @given(_SHARES)

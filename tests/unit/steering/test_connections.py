@@ -28,7 +28,7 @@ def row(number: int, flags: int, *, token: int = 7, state: int = 1, sent: int = 
 
 
 def _connection(flags: list[int]) -> SteeredConnection:
-    return connections_of(row(number, one) for number, one in enumerate(flags))[0]
+    return connections_of(row(number, flag) for number, flag in enumerate(flags))[0]
 
 
 FLAGS = st.lists(
@@ -41,7 +41,7 @@ def test_a_connection_keeps_an_active_subflow(flags: list[int], data: st.DataObj
     """At every instant, if it had one: MP_PRIO for another one is sent first, and may fail."""
     connection = _connection(flags)
     keep = data.draw(st.sampled_from(connection.subflows))
-    is_backup = {one.ends: one.is_backup for one in connection.subflows}
+    is_backup = {subflow.ends: subflow.is_backup for subflow in connection.subflows}
     had_one = not all(is_backup.values())
 
     def send(change: Change) -> int:
@@ -52,24 +52,26 @@ def test_a_connection_keeps_an_active_subflow(flags: list[int], data: st.DataObj
         return error
 
     error = carry_out(changes_to(connection, keep), send)
-    assert {one.ends: one.is_backup for one in connection.subflows} == is_backup, "the model is what the kernel has"
+    assert {subflow.ends: subflow.is_backup for subflow in connection.subflows} == is_backup, (
+        "the model is what the kernel has"
+    )
     if not error:
-        assert [one.ends for one in connection.subflows if not one.is_backup] == [keep.ends]
+        assert [subflow.ends for subflow in connection.subflows if not subflow.is_backup] == [keep.ends]
 
 
 def test_the_first_subflow_comes_first_and_the_peers_backups_last() -> None:
     connection = _connection([JOINED, 0, JOINED | PEERS])
-    assert [one.remote[0] for one in connection.subflows] == ["10.0.1.1", "10.0.0.1", "10.0.2.1"]
-    assert [one.remote[0] for one in connection.active] == ["10.0.1.1", "10.0.0.1"]
+    assert [subflow.remote[0] for subflow in connection.subflows] == ["10.0.1.1", "10.0.0.1", "10.0.2.1"]
+    assert [subflow.remote[0] for subflow in connection.active] == ["10.0.1.1", "10.0.0.1"]
     only = _connection([PEERS, JOINED | OURS])
-    assert [one.remote[0] for one in only.active] == ["10.0.0.1"], "the terminal's flag is its own"
+    assert [subflow.remote[0] for subflow in only.active] == ["10.0.0.1"], "the terminal's flag is its own"
 
 
 def test_sockets_that_cannot_send_are_left_out() -> None:
     rows = [row(1, 0), row(2, JOINED, state=8), row(3, JOINED, state=2), {**row(4, JOINED), "protocol": "tcp"}]
     del (other := row(5, 0))["token"]
     (connection,) = connections_of([*rows, other])
-    assert [one.remote for one in connection.subflows] == [("10.0.1.1", 40001), ("10.0.2.1", 40002)]
+    assert [subflow.remote for subflow in connection.subflows] == [("10.0.1.1", 40001), ("10.0.2.1", 40002)]
 
 
 def test_addresses_of_both_families() -> None:

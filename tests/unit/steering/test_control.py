@@ -32,7 +32,7 @@ STATUS = {
 }
 
 
-def _asked(path: Path, control: ControlSocket, status: object = STATUS) -> object:
+def _ask(path: Path, control: ControlSocket, status: object = STATUS) -> object:
     """Ask for the state while the daemon's side answers once."""
     thread = threading.Thread(target=lambda: (select_readable(control), control.answer(status)))  # type: ignore[func-returns-value, arg-type]
     thread.start()
@@ -50,7 +50,7 @@ def select_readable(control: ControlSocket) -> None:
 
 def test_root_and_the_daemons_user_are_answered(tmp_path: Path) -> None:
     control = ControlSocket(str(tmp_path / "c"), [])
-    assert _asked(tmp_path / "c", control) == STATUS
+    assert _ask(tmp_path / "c", control) == STATUS
     control.close()
     assert not (tmp_path / "c").exists()
 
@@ -85,7 +85,7 @@ def test_one_who_does_not_read_stops_nobody(tmp_path: Path) -> None:
         gone.connect(str(tmp_path / "c"))
     control.answer(STATUS)
     control.answer(STATUS)
-    assert _asked(tmp_path / "c", control) == STATUS
+    assert _ask(tmp_path / "c", control) == STATUS
     control.close()
 
 
@@ -93,7 +93,7 @@ def test_a_socket_that_a_killed_daemon_left_is_replaced_and_a_file_is_not(tmp_pa
     path = tmp_path / "c"
     left = ControlSocket(str(path), [])
     control = ControlSocket(str(path), [])
-    assert _asked(path, control) == STATUS
+    assert _ask(path, control) == STATUS
     del left
     control.close()
     path.write_text("mine")

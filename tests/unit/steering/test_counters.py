@@ -102,7 +102,7 @@ def test_an_address_that_two_access_points_claim_is_nobodys() -> None:
     periods["ap2"].rssi_dbm = {"a": -61, "c": -60}
     periods["ap3"].rssi_dbm = {"a": -62}
     assert drop_conflicts(periods) == {"a"}
-    assert [sorted(one.rssi_dbm) for one in periods.values()] == [["b"], ["c"], []]
+    assert [sorted(period.rssi_dbm) for period in periods.values()] == [["b"], ["c"], []]
 
 
 def test_an_old_signal_is_not_known() -> None:

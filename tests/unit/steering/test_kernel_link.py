@@ -98,12 +98,12 @@ def test_a_list_of_sockets_is_asked_for_again(
                 raise LOST
 
     monkeypatch.setattr(kernel_link, "SocketSampler", MadeSampler)
-    found = link.connections()
+    connections = link.connections()
     assert len(samplers) == min(failures + 1, 3)
-    assert (found is not None) == listed
+    assert (connections is not None) == listed
     assert link.overruns == failures
-    if found is not None:
-        assert [len(one.subflows) for one in found] == [1]
+    if connections is not None:
+        assert [len(connection.subflows) for connection in connections] == [1]
 
 
 def test_our_own_backups_are_not_the_terminals(link: KernelLink, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,4 +125,4 @@ def test_our_own_backups_are_not_the_terminals(link: KernelLink, monkeypatch: py
     assert link.prefer(7, connection.subflows[1], backup=True) == 0
     MadeSampler.flags = 4 | 16 | 32
     (connection,) = link.connections() or []
-    assert [one.is_peers_backup for one in connection.subflows] == [False, False]
+    assert [subflow.is_peers_backup for subflow in connection.subflows] == [False, False]

@@ -41,13 +41,13 @@ def test_a_machine_that_can_steer(tmp_path: Path) -> None:
 
 def _read(flags: PeersFlags, *subflows: int) -> list[bool]:
     """Return which subflows are backups of the terminal, of those that the kernel lists with these flags."""
-    (connection,) = _listed(*subflows)
+    (connection,) = _list_connections(*subflows)
     flags.correct([connection])
-    return [one.is_peers_backup for one in connection.subflows]
+    return [subflow.is_peers_backup for subflow in connection.subflows]
 
 
-def _listed(*subflows: int) -> list[SteeredConnection]:
-    return connections_of(row(number, one) for number, one in enumerate(subflows))
+def _list_connections(*subflows: int) -> list[SteeredConnection]:
+    return connections_of(row(number, subflow) for number, subflow in enumerate(subflows))
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_the_release_says_what_the_flag_means_at_first(release: str, is_echo: bo
 def test_what_the_kernel_does_counts_more_than_its_release(release: str, is_echo: bool) -> None:
     """Stable releases before 6.11 may have the change."""
     flags = PeersFlags(release)
-    (connection,) = _listed(0, JOINED)
+    (connection,) = _list_connections(0, JOINED)
     flags.note_request(connection.token, connection.subflows[1])
     assert _read(flags, 0, JOINED | OURS | (PEERS if is_echo else 0)) == [False, False]
     assert flags.is_echo == is_echo
@@ -77,7 +77,7 @@ def test_what_the_kernel_does_counts_more_than_its_release(release: str, is_echo
 
 def test_a_backup_of_the_terminal_says_nothing_about_the_kernel() -> None:
     flags = PeersFlags("7.2")
-    (connection,) = _listed(0, JOINED | PEERS)
+    (connection,) = _list_connections(0, JOINED | PEERS)
     flags.note_request(connection.token, connection.subflows[1])
     assert _read(flags, 0, JOINED | OURS | PEERS) == [False, True]
     assert not flags.is_echo

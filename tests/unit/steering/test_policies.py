@@ -38,13 +38,13 @@ def _decide(policy: Policy, received: dict[str, int], terminals: list[Terminal],
 
 
 @pytest.mark.parametrize(
-    ("one", "two", "wanted"),
+    ("first", "second", "wanted"),
     [(100, 100, None), (105, 100, None), (106, 100, "b"), (100, 105, None), (100, 106, "a"), (0, 0, None), (1, 0, "b")],
 )
-def test_algorithm_1(one: int, two: int, wanted: str | None) -> None:
+def test_algorithm_1(first: int, second: int, wanted: str | None) -> None:
     """Only above T, not at it; from the access point that received more to the other."""
     terminals = _terminals([("a", "b"), ("a", "b"), ("b", "a"), ("b", "a")])
-    moves = _decide(Ratio(S, 1.05, seed=1), {"a": one, "b": two}, terminals)
+    moves = _decide(Ratio(S, 1.05, seed=1), {"a": first, "b": second}, terminals)
     assert [move.to for move in moves] == ([wanted] if wanted else [])
     active = {terminal.name: terminal.active for terminal in terminals}
     assert all(active[move.terminal] != move.to for move in moves)
@@ -85,9 +85,11 @@ def _settle(policy: Policy, points: str, terminals: list[Terminal]) -> tuple[lis
         moved, most = moved + len(moves), max(most, len(moves))
         to = {move.terminal: move.to for move in moves}
         assert len(to) == len(moves), "one move for each"
-        for one in terminals:
-            assert to.get(one.name, one.active) in one.rssi_dbm
-        terminals = [Terminal(one.name, to.get(one.name, one.active), one.rssi_dbm) for one in terminals]
+        for terminal in terminals:
+            assert to.get(terminal.name, terminal.active) in terminal.rssi_dbm
+        terminals = [
+            Terminal(terminal.name, to.get(terminal.name, terminal.active), terminal.rssi_dbm) for terminal in terminals
+        ]
     raise AssertionError("never stops")
 
 
@@ -103,9 +105,9 @@ def _shares(places: tuple[str, ...]) -> list[float]:
 def test_fair_ends_with_the_best_of_all_placements(reach: Reach) -> None:
     """Against a search through all placements: no other one has a greater smallest share, and so on (max-min)."""
     terminals, _, most = _settle(Fair(S, MARGIN, HOLD_NS), "abcd", _terminals(reach))
-    found = _shares(tuple(one.active for one in terminals))
+    shares = _shares(tuple(terminal.active for terminal in terminals))
     best = max(_shares(places) for places in product(*reach))
-    assert found == best, [one.active for one in terminals]
+    assert shares == best, [terminal.active for terminal in terminals]
     assert most <= 4, "at most as many moves in a period as access points"
 
 
@@ -113,7 +115,7 @@ def test_fair_moves_along_a_chain() -> None:
     """Terminals of a reach only b, terminals of b also c: a terminal of b makes room for one of a."""
     reach: Reach = [("a", "b")] * 4 + [("b", "c")] * 3 + [("c",)] * 2
     terminals, moved, _ = _settle(Fair(S, MARGIN, HOLD_NS), "abc", _terminals(reach))
-    assert Counter(one.active for one in terminals) == {"a": 3, "b": 3, "c": 3}
+    assert Counter(terminal.active for terminal in terminals) == {"a": 3, "b": 3, "c": 3}
     assert moved == 2
 
 
@@ -135,9 +137,9 @@ def test_fair_holds_a_terminal() -> None:
     """Who has just moved stays for a while, even if it would be needed elsewhere; then it moves."""
     policy = Fair(S, MARGIN, HOLD_NS)
     both = dict.fromkeys("ab", 1)
-    one = Terminal("t0", "a", dict.fromkeys("ab", -60))
+    terminal = Terminal("t0", "a", dict.fromkeys("ab", -60))
     stuck = [Terminal(f"s{n}", "a", {"a": -60}) for n in range(2)]
-    assert _pairs(_decide(policy, both, [one, *stuck])) == [("t0", "b")]
+    assert _pairs(_decide(policy, both, [terminal, *stuck])) == [("t0", "b")]
     there = Terminal("t0", "b", dict.fromkeys("ab", -60))
     crowd = [Terminal(f"s{n}", "b", {"b": -60}) for n in range(2)]
     assert _decide(policy, both, [there, *crowd], HOLD_NS - 1) == []
@@ -170,7 +172,7 @@ def test_nobody_moves_below_the_floor(
         ConfigurationTable({"threshold": 1.05, "margin_db": MARGIN, "hold_s": 5}, "test"), S, 1
     )
     terminals = [Terminal(f"t{n}", next(iter(rssi)), rssi, wired) for n, rssi in enumerate(heard)]
-    by_name = {one.name: one for one in terminals}
+    by_name = {terminal.name: terminal for terminal in terminals}
     for move in policy.decide(State(0, received, terminals)):
         rssi = by_name[move.terminal].rssi_dbm[move.to]
         assert move.to in wired or (rssi is not None and rssi > S)

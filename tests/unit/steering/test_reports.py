@@ -79,10 +79,10 @@ def test_an_agent_that_lies_within_its_type_is_a_report_or_refused(document: Any
         report = verify(KEY, _seal(document))
     except ReportError:
         return
-    for one in report.stations.values():
-        assert type(one.rx_bytes) is type(one.tx_bytes) is type(one.heard_ms) is int
-        assert min(one.rx_bytes, one.tx_bytes, one.heard_ms) >= 0
-        assert one.rssi_dbm is None or -150 <= one.rssi_dbm <= 40
+    for station in report.stations.values():
+        assert type(station.rx_bytes) is type(station.tx_bytes) is type(station.heard_ms) is int
+        assert min(station.rx_bytes, station.tx_bytes, station.heard_ms) >= 0
+        assert station.rssi_dbm is None or -150 <= station.rssi_dbm <= 40
 
 
 def test_bodies_that_are_no_report() -> None:

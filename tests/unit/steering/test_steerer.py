@@ -41,14 +41,14 @@ class MadeKernel:
         written = f"{subflow.remote[0]}:{subflow.remote[1]}"
         if written in self.dies:
             return errno.EINVAL
-        (one,) = (found for found in self.rows if (found["token"], found["remote"]) == (token, written))
-        one["flags"] = one["flags"] | OURS if backup else one["flags"] & ~OURS
+        (entry,) = (entry for entry in self.rows if (entry["token"], entry["remote"]) == (token, written))
+        entry["flags"] = entry["flags"] | OURS if backup else entry["flags"] & ~OURS
         mine = [other for other in self.rows if other["token"] == token]
         assert not all(other["flags"] & OURS for other in mine), "no active subflow"
         return 0
 
     def active(self, token: int = 7) -> list[str]:
-        return [one["remote"] for one in self.rows if one["token"] == token and not one["flags"] & OURS]
+        return [entry["remote"] for entry in self.rows if entry["token"] == token and not entry["flags"] & OURS]
 
 
 def _config(**keys: Any) -> DaemonConfig:
@@ -56,7 +56,7 @@ def _config(**keys: Any) -> DaemonConfig:
     given["access_points"] = {name: {"key": KEY} for name in (AP1, AP2)}
     allowed = ("threshold",) if given["policy"] == "ratio" else ()
     return DaemonConfig(
-        ConfigurationTable({key: one for key, one in given.items() if key != "threshold" or allowed}, "test")
+        ConfigurationTable({key: value for key, value in given.items() if key != "threshold" or allowed}, "test")
     )
 
 
@@ -74,14 +74,14 @@ class Bed:
     def period(self, *received: int, rssi: tuple[int | None, int | None] = (-50, -50), sent: int = 0) -> None:
         """One second: the agents report what was received, the terminals get data over their active subflows."""
         self.second += 1
-        for one in self.kernel.rows:
-            one["bytes_sent"] += 0 if one["flags"] & (OURS | PEERS) else sent
+        for entry in self.kernel.rows:
+            entry["bytes_sent"] += 0 if entry["flags"] & (OURS | PEERS) else sent
         for name, count, signal in zip((AP1, AP2), received, rssi, strict=True):
             self.total[name] += count
             odd = name == AP1
-            addresses = sorted({one["remote"].rpartition(":")[0] for one in self.kernel.rows})
-            mine = [one for one in addresses if int(one.split(".")[2]) % 2 == odd]
-            stations = {one: Station([one], self.total[name] // len(mine), 0, signal) for one in mine}
+            addresses = sorted({entry["remote"].rpartition(":")[0] for entry in self.kernel.rows})
+            mine = [address for address in addresses if int(address.split(".")[2]) % 2 == odd]
+            stations = {address: Station([address], self.total[name] // len(mine), 0, signal) for address in mine}
             self.counters.take(StationReport(name, self.second * S, stations), self.second * S, self.second * S)
         self.steerer.decide(self.second * S)
 
@@ -140,7 +140,9 @@ def test_a_policy_that_ignores_the_floor_is_not_obeyed(
     signal: int, switches: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The daemon itself checks the signal: a new policy cannot get that wrong."""
-    monkeypatch.setattr(Ratio, "decide", lambda _, state: [Move(one.name, AP2) for one in state.terminals_at(AP1)])
+    monkeypatch.setattr(
+        Ratio, "decide", lambda _, state: [Move(terminal.name, AP2) for terminal in state.terminals_at(AP1)]
+    )
     bed = Bed([row(1, 0), row(2, JOINED)])
     for _ in range(3):
         bed.period(0, 0, rssi=(-50, signal))
@@ -152,8 +154,8 @@ def test_a_counter_that_stands_still_moves_nobody(capsys: pytest.CaptureFixture[
     """Both access points have a terminal with traffic; the counter of the second has stopped."""
     bed = Bed([row(1, 0), row(2, JOINED | OURS), row(3, JOINED | OURS, token=8), row(4, 0, token=8)])
     for _ in range(4):
-        for one in bed.kernel.rows:
-            one["segs_in"] += 0 if one["flags"] & OURS else 500
+        for entry in bed.kernel.rows:
+            entry["segs_in"] += 0 if entry["flags"] & OURS else 500
         bed.period(50_000, 0)
     assert bed.kernel.active(7) == ["10.0.1.1:40001"]
     decisions = _log(capsys, "decision")
@@ -178,7 +180,7 @@ def test_a_move_is_checked(capsys: pytest.CaptureFixture[str]) -> None:
     bed.period(0, 0)
     bed.period(1000, 100, sent=10**6)
     bed.period(1000, 1000, sent=10**6)
-    assert [(one["verdict"], one["share"]) for one in _log(capsys, "moved")] == [("moved", 1.0)]
+    assert [(event["verdict"], event["share"]) for event in _log(capsys, "moved")] == [("moved", 1.0)]
 
 
 def test_a_move_after_which_nothing_arrives_is_taken_back(capsys: pytest.CaptureFixture[str]) -> None:
@@ -197,8 +199,8 @@ def test_a_move_after_which_nothing_arrives_is_taken_back(capsys: pytest.Capture
     for _ in range(5):
         bed.period(1000, 100)
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert next(one["verdict"] for one in lines if one["event"] == "moved") == "stuck"
-    assert [one["why"] for one in lines if one["event"] == "switch"][:3] == ["policy", "stuck", "policy"]
+    assert next(line["verdict"] for line in lines if line["event"] == "moved") == "stuck"
+    assert [line["why"] for line in lines if line["event"] == "switch"][:3] == ["policy", "stuck", "policy"]
 
 
 def test_an_access_point_that_the_terminal_wants_as_a_backup_is_not_used() -> None:
@@ -259,7 +261,7 @@ def test_whatever_happens_a_connection_has_an_active_subflow(policy: str, period
         rows = bed.kernel.rows
         if kind == "close" and len(rows) > 1:
             rows.pop(index % len(rows))
-        elif kind == "join" and not any(one["remote"] == row(number, 0)["remote"] for one in rows):
+        elif kind == "join" and not any(entry["remote"] == row(number, 0)["remote"] for entry in rows):
             rows.append(row(number, flags & ~OURS, token=7 + (number > 2)))
         elif kind == "dies":
             bed.kernel.dies.add(rows[index % len(rows)]["remote"])

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import click.testing
 import pytest
-from tests.unit.written import Write, one
+from tests.unit.scenario_files import Write, first_scenario
 
 from mptcplab.cli.commands.steer import steer
 from mptcplab.engine.tools import archive, steer_program
@@ -54,14 +54,14 @@ duration = "2 s"
 
 
 def test_the_programs_of_a_plan(write: Write) -> None:
-    plan = compile_plan(one(load(write(SCENARIO))), seed=7)
-    found = {program.name: program for program in plan.programs if program.argv[0] == STEER}
-    assert {name: (program.node, program.argv[1]) for name, program in found.items()} == {
+    plan = compile_plan(first_scenario(load(write(SCENARIO))), seed=7)
+    programs = {program.name: program for program in plan.programs if program.argv[0] == STEER}
+    assert {name: (program.node, program.argv[1]) for name, program in programs.items()} == {
         "steering": ("server", "daemon"),
         "steering-agent.ap1": ("ap1", "agent"),
         "steering-agent.ap2": ("ap2", "agent"),
     }
-    daemon, agent = (json.loads(found[name].argv[2]) for name in ("steering", "steering-agent.ap1"))
+    daemon, agent = (json.loads(programs[name].argv[2]) for name in ("steering", "steering-agent.ap1"))
     assert (daemon["policy"], daemon["threshold"], daemon["seed"], daemon["period_s"]) == ("ratio", 1.05, 7, 1.0)
     assert daemon["access_points"]["ap1"]["networks"] == ["10.0.4.0/24", "10.0.6.0/24"]
     assert daemon["access_points"]["ap1"]["wired"], "a router is no access point of 802.11"
@@ -75,15 +75,15 @@ def test_both_programs_take_what_a_plan_gives_them(write: Write, policy: str) ->
     """For each policy, with its keys."""
     more = {"ratio": 'threshold = 1.2\npick = "strongest"', "fair": 'hold = "7 s"\nmargin_db = 4', "none": ""}[policy]
     text = SCENARIO.replace("threshold = 1.05", f'policy = "{policy}"\n{more}')
-    plan = compile_plan(one(load(write(text))), seed=7)
-    found = {program.name: program.argv[2] for program in plan.programs if program.argv[0] == STEER}
-    assert daemon_config(found["steering"]).policy.name == policy
-    assert agent_config(found["steering-agent.ap2"]).access_point == "ap2"
+    plan = compile_plan(first_scenario(load(write(text))), seed=7)
+    programs = {program.name: program.argv[2] for program in plan.programs if program.argv[0] == STEER}
+    assert daemon_config(programs["steering"]).policy.name == policy
+    assert agent_config(programs["steering-agent.ap2"]).access_point == "ap2"
 
 
 def test_nothing_without_the_table(write: Write) -> None:
     text = SCENARIO.replace('[steering]\nat = "server"\naccess_points = ["ap1", "ap2"]\nthreshold = 1.05\n', "")
-    scenario = one(load(write(text)))
+    scenario = first_scenario(load(write(text)))
     assert "steering" not in json.loads(scenario.model_dump_json())
     assert not any(program.argv[0] == STEER for program in compile_plan(scenario, seed=1).programs)
 

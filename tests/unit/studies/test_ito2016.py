@@ -19,12 +19,12 @@ MPTCP = {"transport.protocol": "mptcp"}
 def _plan(table: str, wanted: dict[str, str]) -> Plan:
     (selected,) = select(f"ito2016/{table}")
     points = load(selected.scenario).points
-    (found,) = (point for point in points if wanted.items() <= point.settings.items())
-    return compile_plan(found.scenario, seed=1)
+    (point,) = (point for point in points if wanted.items() <= point.settings.items())
+    return compile_plan(point.scenario, seed=1)
 
 
-def _joins(links: Mapping[str, Link], one: str, other: str) -> list[str]:
-    return [name for name, link in links.items() if {one, other} == set(link.between)]
+def _joins(links: Mapping[str, Link], end: str, other: str) -> list[str]:
+    return [name for name, link in links.items() if {end, other} == set(link.between)]
 
 
 def test_mptcp_at_normal_delay_is_the_same_run_in_three_tables() -> None:

@@ -53,7 +53,7 @@ class SetKey:
     written: str
 
 
-def unnamed(tables: Sequence[SelectedTable], parameters: Sequence[Parameter]) -> list[str]:
+def find_unnamed(tables: Sequence[SelectedTable], parameters: Sequence[Parameter]) -> list[str]:
     """``TABLE: KEY`` for what a scenario of ``tables`` sets, and none of ``parameters`` is about."""
     lacking = {(number, key.written) for (number, key), about in namers(tables, parameters).items() if not about}
     return [f"{number}: {written}" for number, written in sorted(lacking)]
@@ -68,26 +68,30 @@ def namers(
     change what the study's own tables have, a parameter of the study is enough.
     """
     patterns = [
-        (one, [tuple(map(str, form)) for text in one.key for form in spread(split_key(text) or ())])
-        for one in parameters
+        (parameter, [tuple(map(str, form)) for text in parameter.key for form in spread(split_key(text) or ())])
+        for parameter in parameters
     ]
-    found = {}
+    patterns_of = {}
     for selected in tables:
-        own = selected.table.is_of_the_source
-        about = [(one, its) for one, its in patterns if not own or one.is_about(selected.number, is_of_source=own)]
-        for key in (*keys_of(selected.scenario), *(always(selected.scenario) if own else ())):
+        is_of_source = selected.table.is_of_the_source
+        about = [
+            (pattern, its)
+            for pattern, its in patterns
+            if not is_of_source or pattern.is_about(selected.number, is_of_source=is_of_source)
+        ]
+        for key in (*keys_of(selected.scenario), *(constant_keys(selected.scenario) if is_of_source else ())):
             if allowance(key.key) is None:
-                found[selected.number, key] = [one for one, its in about if _is_among(key.key, its)]
-    return found
+                patterns_of[selected.number, key] = [parameter for parameter, its in about if _is_among(key.key, its)]
+    return patterns_of
 
 
 def _is_among(key: Key, patterns: Iterable[Key]) -> bool:
     """Return True if one of ``patterns`` is the key, or a table or list that contains it."""
-    return any(len(one) <= len(key) and all(map(fnmatch.fnmatchcase, key, one)) for one in patterns)
+    return any(len(pattern) <= len(key) and all(map(fnmatch.fnmatchcase, key, pattern)) for pattern in patterns)
 
 
 @cache
-def always(file: Path) -> tuple[SetKey, ...]:
+def constant_keys(file: Path) -> tuple[SetKey, ...]:
     """Every key of :data:`ALWAYS`, as a resolved scenario has it."""
     names = _names(_copied_once(read(file).tables))
     return tuple(SetKey(key, text) for text in ALWAYS for key in _resolve(tuple(text.split(".")), names))
@@ -104,21 +108,21 @@ def keys_of(file: Path) -> tuple[SetKey, ...]:
         for text, values in axis.items():
             path = tuple(map(str, split_key(text) or ()))
             written += [(text, path + below) for value in values for below, _ in _leaves(value)]
-    found = {SetKey(whole, text): None for text, key in written for whole in _resolve(key, names)}
-    return tuple(found)
+    keys = {SetKey(whole, text): None for text, key in written for whole in _resolve(key, names)}
+    return tuple(keys)
 
 
 def _copied_once(tables: Mapping[str, Any]) -> dict[str, Any]:
     """Return the tables with the first copy of what exists several times; other copies have the same keys."""
-    found = {kind: dict(one) if isinstance(one, dict) else one for kind, one in tables.items()}
-    for group in found.pop("copies", {}).values():
+    copies = {kind: dict(table) if isinstance(table, dict) else table for kind, table in tables.items()}
+    for group in copies.pop("copies", {}).values():
         for kind, members in group.items():
             if kind == "count":
                 continue
             for name, member in members.items():
-                own = found.setdefault(kind, {}).get(first := _PLACEHOLDER.sub("1", name), {})
-                found[kind][first] = {**_first_names(member), **own}
-    return found
+                copy = copies.setdefault(kind, {}).get(first := _PLACEHOLDER.sub("1", name), {})
+                copies[kind][first] = {**_first_names(member), **copy}
+    return copies
 
 
 def _first_names(member: Any) -> Any:

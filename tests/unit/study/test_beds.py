@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
-from tests.unit.made_studies import Labs, call, ended
+from tests.unit.example_studies import Labs, call, run_to_end
 
 from mptcplab.api import beds as bed_jobs
 from mptcplab.errors import Exit, InputError, LabError, MissingError
@@ -58,7 +58,7 @@ why = "w"
 
 
 def _own_tables(name: str) -> list[SelectedTable]:
-    return [one for one in select(name) if is_drawn(one.study, one.number)]
+    return [table for table in select(name) if is_drawn(table.study, table.number)]
 
 
 def _find_gaps(beds: BedSpace, tables: list[SelectedTable]) -> Iterator[str]:
@@ -83,7 +83,7 @@ def test_every_open_parameter_is_varied_or_kept_for_a_reason(name: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "selected", [one for name in study_names() for one in _own_tables(name)], ids=lambda one: one.name
+    "selected", [table for name in study_names() for table in _own_tables(name)], ids=lambda table: table.name
 )
 def test_a_table_accepts_every_alternative(selected: SelectedTable) -> None:
     """Beds with both ends of each range and with each alternative of a list; none sets what the table varies."""
@@ -104,8 +104,8 @@ def test_a_table_accepts_every_alternative(selected: SelectedTable) -> None:
 def test_more_beds_begin_with_the_same_ones() -> None:
     space = BedSpace(axes=(_axis(range=("1 ms", "9 ms")), _axis("other", values=("a", "b", "c"))))
     assert draw(space, 64)[:8] == draw(space, 8)
-    assert {one.values["other"] for one in draw(space, 8)} == {"a", "b", "c"}
-    assert len({one.values["name"] for one in draw(space, 64)}) == 64
+    assert {choice.values["other"] for choice in draw(space, 8)} == {"a", "b", "c"}
+    assert len({choice.values["name"] for choice in draw(space, 64)}) == 64
 
 
 def _axis(name: str = "name", **more: object) -> OpenParameter:
@@ -124,9 +124,9 @@ def test_a_value_lies_in_its_range(coordinate: float, scale: str) -> None:
 
 
 @given(st.floats(0, 1), st.floats(0, 1))
-def test_a_range_is_monotonic(one: float, other: float) -> None:
+def test_a_range_is_monotonic(smaller: float, other: float) -> None:
     axis = _axis(range=("0.02 ms", "300 ms"), scale="log")
-    low, high = (float(axis.text(place).split()[0]) for place in sorted((one, other)))
+    low, high = (float(axis.text(place).split()[0]) for place in sorted((smaller, other)))
     assert 0.02 <= low <= high <= 300, (low, high)
 
 
@@ -310,7 +310,7 @@ def test_a_study_over_its_beds(studies: Path, tmp_path: Path) -> None:
     """The made runs have 45 and 60 Mbit/s in every bed: TCP agrees in all, MPTCP at 8 Mbit/s in none."""
     (studies / "made" / FILE).write_text(_MADE)
     out = tmp_path / "r"
-    shown = " ".join(ended(out, "made", "--beds", "4", "--quick").stdout.split())
+    shown = " ".join(run_to_end(out, "made", "--beds", "4", "--quick").stdout.split())
     document = json.loads((out / "made" / "beds-4.quick.json").read_text())
     assert [len(beds) for beds in document["tables"]["1"]["values"]["8 Mbit/s"].values()] == [4, 4]
     assert set(document["tables"]) == {"1"}, "evidence is not measured"
@@ -320,7 +320,7 @@ def test_a_study_over_its_beds(studies: Path, tmp_path: Path) -> None:
     assert {"beds-4.quick.md", "beds-4.quick.csv", "beds-4.quick.svg", "beds-claims-4.quick.csv"} <= {
         file.name for file in (out / "made").iterdir()
     }
-    printed = json.loads(ended(out, "made", "--beds", "4", "--quick", "--json").stdout)
+    printed = json.loads(run_to_end(out, "made", "--beds", "4", "--quick", "--json").stdout)
     assert printed["studies"] == [document]
     cells = [bed["values"]["queue"] for bed in document["beds"]]
     assert len(set(cells)) == 4
@@ -336,7 +336,7 @@ def test_what_is_shipped_is_read_back(studies: Path, tmp_path: Path) -> None:
     )
     (studies / "made" / FILE).write_text(text)
     for count in ("4", "8", "2"):
-        ended(tmp_path, "made", "--beds", count)
+        run_to_end(tmp_path, "made", "--beds", count)
     assert any("8 beds in" in line for line in reference.write(tmp_path))
     tables = select("made")
     shipped = json.loads((studies / "made" / CLOUD).read_text())
@@ -389,7 +389,7 @@ def test_what_beds_decide_cannot_be_changed(studies: Path, tmp_path: Path, words
 @pytest.mark.usefixtures("labs")
 def test_a_changed_key_makes_another_document(studies: Path, tmp_path: Path) -> None:
     (studies / "made" / FILE).write_text(_MADE)
-    ended(tmp_path, "made", "--beds", "2", "--set", "links.link1.rate=49 Mbit/s")
+    run_to_end(tmp_path, "made", "--beds", "2", "--set", "links.link1.rate=49 Mbit/s")
     assert json.loads((tmp_path / "made" / "beds-2.json").read_text())["changed"] == ["links.link1.rate=49 Mbit/s"]
     assert not any("2 beds in" in line for line in reference.write(tmp_path)), "it is another test bed"
 
@@ -400,7 +400,7 @@ def test_a_failed_run_leaves_its_bed_out(labs: Labs, studies: Path, tmp_path: Pa
 
     labs.fate = third_fails
     (studies / "made" / FILE).write_text(_MADE)
-    shown = " ".join(ended(tmp_path, "made", "--beds", "4", "--quick", status=Exit.FAILED).stdout.split())
+    shown = " ".join(run_to_end(tmp_path, "made", "--beds", "4", "--quick", status=Exit.FAILED).stdout.split())
     assert "Warning: incomplete, 2 runs failed." in shown
     document = json.loads((tmp_path / "made" / "beds-4.quick.json").read_text())
     (values, _) = document["tables"]["1"]["values"]["8 Mbit/s"].values()
@@ -421,7 +421,7 @@ def test_what_beds_lack_is_named_before_the_first_run(labs: Labs, studies: Path,
     ]
     for study in ("made", "other"):
         (studies / study / FILE).write_text(_MADE)
-    ended(tmp_path, "--all", "--beds", "4", status=Exit.MISSING)
+    run_to_end(tmp_path, "--all", "--beds", "4", status=Exit.MISSING)
     assert (tmp_path / "other" / "beds-4.json").is_file(), "the other study is measured"
     result = call(tmp_path, "made", "--beds", "4")
     assert isinstance(result.exception, MissingError), result.output
@@ -453,9 +453,9 @@ def test_beds_are_listed(studies: Path, tmp_path: Path, monkeypatch: pytest.Monk
     for study in ("made", "other"):
         (studies / study / FILE).write_text(_MADE)
     monkeypatch.setattr(bed_jobs, "missing_runs", lambda runs, _: list(runs))
-    shown = ended(tmp_path, "--all", "--beds", "2", "--list").stdout
+    shown = run_to_end(tmp_path, "--all", "--beds", "2", "--list").stdout
     assert [line.partition(",")[0] for line in shown.splitlines()] == ["made: 2 test beds", "other: 2 test beds"]
-    listed = json.loads(ended(tmp_path, "made", "--beds", "2", "--list", "--json").stdout)["studies"]
+    listed = json.loads(run_to_end(tmp_path, "made", "--beds", "2", "--list", "--json").stdout)["studies"]
     assert [(entry["study"], entry["beds"], entry["runs"], entry["recorded"]) for entry in listed] == [
         ("made", 2, 8, 0)
     ]

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 from pydantic import ValidationError
-from tests.unit.made_studies import Labs, ended, scoreboard
-from tests.unit.study.made_classes import STUDY, measure
+from tests.unit.example_studies import Labs, run_to_end, scoreboard
+from tests.unit.study.class_study import STUDY, measure
 
 from mptcplab.errors import Exit
 from mptcplab.study.figures import points_of
@@ -38,7 +38,7 @@ def _judge(text: str, number: str, values: TableValues | None = None) -> JudgedT
     return judge(selected, values or measure(number), (), {"made/e": TableSource(measure("e"))})
 
 
-def _declared() -> JudgedTable:
+def _judge_declared() -> JudgedTable:
     claim = f'{_CLAIM}because = {{ open = "Nothing was tried for a claim." }}\n'
     return _judge(_OPEN.replace(_CLAIM, claim, 1), "1")
 
@@ -48,18 +48,18 @@ def _cell(judged: JudgedTable) -> JudgedCell:
 
 
 def test_it_counts_as_unexplained_and_fails_nothing() -> None:
-    bare, declared = _judge(STUDY, "1"), _declared()
+    bare, declared = _judge(STUDY, "1"), _judge_declared()
     for judged, undeclared in ((bare, True), (declared, False)):
         cell, claim = _cell(judged), judged.claims[4]
         assert (cell.verdict, cell.counted_as, claim.counted_as) == ("unexplained",) * 3
         assert (cell.is_undeclared, claim.is_undeclared) == (undeclared, undeclared)
         assert is_good(judged.cells, judged.claims) != undeclared
-    (point,) = (one for one in points_of(declared) if one.name.endswith("MPTCP at 4 ms, Mbit/s"))
+    (point,) = (point for point in points_of(declared) if point.name.endswith("MPTCP at 4 ms, Mbit/s"))
     assert point.verdict == "unexplained"
 
 
 def test_what_was_tried_stands_beside_it() -> None:
-    judged = _declared()
+    judged = _judge_declared()
     tried = "Another queue moves nothing (Table e: 92.0 ± 2.5 Mbit/s)."
     marks = reasons_of(judged)
     because = _cell(judged).because
@@ -68,12 +68,12 @@ def test_what_was_tried_stands_beside_it() -> None:
     assert f"{mark} Unexplained: {tried}" in list(notes_of(judged, marks))
     assert any(note.endswith("Unexplained: Nothing was tried for a claim.") for note in notes_of(judged, marks))
     document = study_document(judged)
-    (cell,) = (one for one in document["cells"] if (one["row"], one["column"]) == ("4 ms", "mptcp"))
+    (cell,) = (cell for cell in document["cells"] if (cell["row"], cell["column"]) == ("4 ms", "mptcp"))
     assert (cell["because"], cell["open"]) == (None, "Another queue moves nothing")
     assert document["claims"][4]["open"] == "Nothing was tried for a claim."
     assert document["claims"][2]["open"] is None
-    found = sheets_of(judged, [], [], anchor="made-1", sections={})
-    sheets = {sheet.title: {fact.name: fact.text for fact in sheet.facts} for sheet in found}
+    pages = sheets_of(judged, [], [], anchor="made-1", sections={})
+    sheets = {sheet.title: {fact.name: fact.text for fact in sheet.facts} for sheet in pages}
     facts = sheets["made/1: MPTCP at 4 ms"]
     assert facts["Tried"] == tried
     assert not {"Reason", "Evidence"} & set(facts), "nothing is supposed"
@@ -84,9 +84,9 @@ def test_a_missing_value_may_be_declared_open() -> None:
     """It is unexplained with or without a word; without one it fails the command."""
     values = {place: value for place, value in measure("1").items() if place != ("4 ms", "mptcp")}
     bare, declared = _judge(STUDY, "1", values), _judge(_OPEN, "1", values)
-    assert [_cell(one).verdict for one in (bare, declared)] == ["not measured"] * 2
-    assert [_cell(one).counted_as for one in (bare, declared)] == ["unexplained"] * 2
-    assert [is_good(one.cells, ()) for one in (bare, declared)] == [False, True]
+    assert [_cell(judged).verdict for judged in (bare, declared)] == ["not measured"] * 2
+    assert [_cell(judged).counted_as for judged in (bare, declared)] == ["unexplained"] * 2
+    assert [is_good(judged.cells, ()) for judged in (bare, declared)] == [False, True]
 
 
 @pytest.mark.parametrize(
@@ -121,27 +121,29 @@ def test_the_exit_status(labs: Labs, studies: Path, tmp_path: Path, because: str
         old = 'because = [{ columns = ["mptcp"], rows = ["8 Mbit/s"], reason = "r" }]'
         assert old in file.read_text()
         file.write_text(file.read_text().replace(old, because))
-    said = ended(tmp_path / "r", "--all", status=status).stdout
+    said = run_to_end(tmp_path / "r", "--all", status=status).stdout
     assert scoreboard(tmp_path / "r")["made/1"]["values"][counted] == 1
     assert ("[1] Unexplained: t" in said) == ("open" in because)
 
 
-@pytest.mark.parametrize("selected", [one for one in select(None) if one.table.published], ids=lambda one: one.name)
+@pytest.mark.parametrize(
+    "selected", [table for table in select(None) if table.table.published], ids=lambda table: table.name
+)
 def test_the_data_says_something_of_every_shipped_difference(selected: SelectedTable) -> None:
     """Otherwise ``reproduce`` ends with status 1 on every machine."""
     shipped = json.loads((selected.folder / REFERENCE).read_text())
     if selected.number in shipped["missing"]:
         pytest.skip(f"no full form is shipped: {shipped['missing'][selected.number]}")
     values = shipped_values(selected)
-    assert [(one.row, one.column) for one in judge_cells(selected, values) if one.is_undeclared] == []
+    assert [(cell.row, cell.column) for cell in judge_cells(selected, values) if cell.is_undeclared] == []
 
 
-@pytest.mark.parametrize("selected", select(None), ids=lambda one: one.name)
+@pytest.mark.parametrize("selected", select(None), ids=lambda table: table.name)
 def test_a_reason_names_a_mechanism(selected: SelectedTable) -> None:
     """What says that nothing was isolated, or that it is as elsewhere, is open."""
-    claims = [one.because for one in selected.study.claims if one.table == selected.number and one.because]
-    reasons = [one.reason for one in (*selected.table.because, *claims)]
-    assert [one for one in reasons if "isolate" in one or one.startswith(("As for ", "As in "))] == []
+    claims = [claim.because for claim in selected.study.claims if claim.table == selected.number and claim.because]
+    reasons = [because.reason for because in (*selected.table.because, *claims)]
+    assert [reason for reason in reasons if "isolate" in reason or reason.startswith(("As for ", "As in "))] == []
 
 
 def test_a_claim_is_divided_by_its_own_table_where_the_evidence_has_nothing() -> None:
@@ -151,11 +153,13 @@ def test_a_claim_is_divided_by_its_own_table_where_the_evidence_has_nothing() ->
     assert f'max = 70\nwhy_bounds = "b"\n{old}' in STUDY
     text = STUDY.replace(f'max = 70\nwhy_bounds = "b"\n{old}', f"{claim}{old}")
     judged = _judge(text, "1")
-    found = judged.claims[2]
-    assert found.evidence is not None
-    assert [one.interval.mean for one in found.evidence.quantities] == [pytest.approx(66 / 30.2, rel=1e-3)]
-    assert (found.verdict, found.evidence.verdict) == ("does not hold", "holds")
-    assert found.counted_as == "fitted", "as TCP is"
+    judged_claim = judged.claims[2]
+    assert judged_claim.evidence is not None
+    assert [quantity.interval.mean for quantity in judged_claim.evidence.quantities] == [
+        pytest.approx(66 / 30.2, rel=1e-3)
+    ]
+    assert (judged_claim.verdict, judged_claim.evidence.verdict) == ("does not hold", "holds")
+    assert judged_claim.counted_as == "fitted", "as TCP is"
     said = " ".join(notes_of(judged, reasons_of(judged)))
     assert "judged with Table e (small buffer / TCP at most 2.3): holds" in said
     with pytest.raises(ValidationError, match="has no column 'udp'"):

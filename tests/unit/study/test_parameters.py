@@ -6,9 +6,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.unit.made_studies import Labs, ended
-from tests.unit.study import made_classes
-from tests.unit.study.study_keys import NO_PARAMETERS, allowance, keys_of, namers, unnamed
+from tests.unit.example_studies import Labs, run_to_end
+from tests.unit.study import class_study
+from tests.unit.study.study_keys import NO_PARAMETERS, allowance, find_unnamed, keys_of, namers
 
 from mptcplab.errors import LabError
 from mptcplab.study import chosen
@@ -41,44 +41,44 @@ def test_scenarios_have_the_values_that_the_data_names(selected: SelectedTable) 
 def test_every_study_has_its_parameters(name: str) -> None:
     tables = select(name)
     assert tables[0].study.parameters
-    names = [one.name for one in tables[0].study.parameters]
+    names = [parameter.name for parameter in tables[0].study.parameters]
     assert len(set(names)) == len(names), "a parameter stands in the table once"
     table = chosen.parameters_table(tables)
-    assert len(table.rows) == sum(1 + len(one.other) for one in tables[0].study.parameters)
+    assert len(table.rows) == sum(1 + len(parameter.other) for parameter in tables[0].study.parameters)
 
 
 @pytest.mark.parametrize("name", study_names())
 def test_every_key_that_a_scenario_sets_is_a_parameter(name: str) -> None:
     """The other direction: nothing decides a study's results that its table of parameters does not say."""
     tables = select(name)
-    assert unnamed(tables, tables[0].study.parameters) == []
+    assert find_unnamed(tables, tables[0].study.parameters) == []
 
 
 @pytest.mark.parametrize("name", study_names())
 def test_a_parameter_that_is_taken_away_is_missed(name: str) -> None:
     tables = select(name)
     parameters = tables[0].study.parameters
-    found = namers(tables, parameters).values()
-    named = {one.name for about in found for one in about}
-    alone = {about[0].name for about in found if len(about) == 1}
+    names = namers(tables, parameters).values()
+    named = {parameter.name for about in names for parameter in about}
+    alone = {about[0].name for about in names if len(about) == 1}
     assert named == alone, "a parameter is only said twice, so that nobody would miss it"
     # What is left has no key, or one that every scenario leaves at its default.
     assert len(alone) > len(parameters) / 2
-    missed = next(one for one in parameters if one.key)
-    assert unnamed(tables, [one for one in parameters if one != missed])
+    missed = next(parameter for parameter in parameters if parameter.key)
+    assert find_unnamed(tables, [parameter for parameter in parameters if parameter != missed])
 
 
 def test_every_key_that_is_no_parameter_is_set_somewhere() -> None:
-    found = {allowance(one.key) for selected in select(None) for one in keys_of(selected.scenario)}
-    assert set(NO_PARAMETERS) <= found
+    allowances = {allowance(key.key) for selected in select(None) for key in keys_of(selected.scenario)}
+    assert set(NO_PARAMETERS) <= allowances
 
 
 @pytest.mark.usefixtures("studies")
 def test_a_key_of_a_scenario_that_nobody_names_is_found() -> None:
-    file = next(one.scenario for one in select("made"))
+    file = next(table.scenario for table in select("made"))
     file.write_text(file.read_text() + '\n[routers.r1]\nsysctl = { "net.ipv4.tcp_ecn" = 1 }\n')
     tables = select("made")
-    assert '1: routers.r1.sysctl."net.ipv4.tcp_ecn"' in unnamed(tables, tables[0].study.parameters)
+    assert '1: routers.r1.sysctl."net.ipv4.tcp_ecn"' in find_unnamed(tables, tables[0].study.parameters)
 
 
 def _with_parameter(
@@ -129,7 +129,7 @@ def test_a_value_that_they_do_not_have(studies: Path, key: str, value: str, said
 def test_tables_with_another_value_are_named(studies: Path) -> None:
     other = '[[parameters.other]]\ntables = ["1"]\nvalue = "50 Mbit/s"\norigin = "after"\nwhy = "w"\n'
     tables = _with_parameter(studies, "links.link1.rate", "40 Mbit/s", more=f'tables = ["1", "more"]\n{other}')
-    (first,), (more,) = (compare_parameters(one) for one in tables)
+    (first,), (more,) = (compare_parameters(table) for table in tables)
     assert (first.as_declared, first.choice.origin) == (True, "after")
     assert (more.as_declared, more.values) == (False, ("50 Mbit/s",))
 
@@ -137,14 +137,14 @@ def test_tables_with_another_value_are_named(studies: Path) -> None:
 def test_reproduce_refuses_another_value_before_it_measures(labs: Labs, studies: Path, tmp_path: Path) -> None:
     _with_parameter(studies, "links.link1.rate", "40 Mbit/s")
     with pytest.raises(LabError, match="should be 40 Mbit/s"):
-        ended(tmp_path / "r", "made/1")
+        run_to_end(tmp_path / "r", "made/1")
     assert labs.made == 0
 
 
 @pytest.mark.slow
 def test_reproduce_prints_and_writes_the_parameters_once(labs: Labs, studies: Path, tmp_path: Path) -> None:
     _with_parameter(studies, "links.link1.rate", "50 Mbit/s", origin="before", more='why = "because"')
-    said = ended(tmp_path / "r", "made").stdout
+    said = run_to_end(tmp_path / "r", "made").stdout
     assert labs.made == 12
     assert said.count("made: parameters") == 1
     assert "Parameters that the study does not state. rate: 50 Mbit/s, chosen before measuring." in said
@@ -155,7 +155,7 @@ def test_reproduce_prints_and_writes_the_parameters_once(labs: Labs, studies: Pa
 
 
 def test_sets_of_values() -> None:
-    tables = [made_classes.selected(number) for number in ("1", "2", "e")]
+    tables = [class_study.select_table(number) for number in ("1", "2", "e")]
     assert chosen.sets_of(tables) == [["1"], ["2"]], "evidence is ours, and varies them"
     assert chosen.sets_text(tables) == "The tables of the study have 2 sets of values that it does not state: 1; 2."
     assert chosen.sets_text(tables[:1]) == "All tables of the study have one set of the values that it does not state."
@@ -166,10 +166,10 @@ def test_the_page_says_what_the_data_says() -> None:
     text = page.read_text()
     assert text == chosen.replace_part(text), "run: python -m mptcplab.study.chosen --write docs/studies.md"
     fitted = [
-        one.name
+        parameter.name
         for name in study_names()
-        for one in select(name)[0].study.parameters
-        for choice in one.choices
+        for parameter in select(name)[0].study.parameters
+        for choice in parameter.choices
         if choice.origin == "fitted"
     ]
     assert fitted

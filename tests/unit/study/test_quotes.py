@@ -146,7 +146,7 @@ def studies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def _make(studies: Path, note: str) -> dict[str, SelectedTable]:
     (studies / "study.toml").write_text(_toml(note))
-    return {one.number: one for one in select("made")}
+    return {table.number: table for table in select("made")}
 
 
 @pytest.mark.parametrize(
@@ -189,10 +189,10 @@ def _values(**columns: tuple[float, ...]) -> dict[tuple[str, str], Value]:
 def test_fill(studies: Path) -> None:
     note = """{2.5: mptcp @ 8 Mbit/s}, {2.5: mptcp / tcp @ 8 Mbit/s, 8 Mbit/s}; {2.5: mptcp @ 8 Mbit/s, 16 Mbit/s} and
     {2.5: tcp @ 16 Mbit/s}; {more: tcp @ 8 Mbit/s}."""
-    one = _make(studies, note)["1"]
+    table = _make(studies, note)["1"]
     sources = {"made/2.5": TableSource(_values(mptcp=(14.0, 16.0), tcp=(7.0, 8.0)))}
     # The ratio is 2 with every seed, so that its interval has no width.
-    assert fill(one.table.note, one, sources) == (
+    assert fill(table.table.note, table, sources) == (
         "15.0 ± 12.7 Mbit/s, 2.00 (identical) and 2.00 (identical); (not measured here: mptcplab reproduce made/2.5) "
         "and (not measured); (not measured here: mptcplab reproduce made/more)."
     )
@@ -241,25 +241,25 @@ def _graph(edges: set[tuple[int, int]]) -> list[SelectedTable]:
     head = {"name": "made", "title": "t", "authors": "a", "year": 2020, "where": "w", "test_bed": "b"}
     tables = {number: {**table, "note": note} for number, note in notes.items()}
     study = Study.model_validate({**head, "tables": tables})
-    return [SelectedTable(study, Path("made"), number, one) for number, one in study.tables.items()]
+    return [SelectedTable(study, Path("made"), number, table) for number, table in study.tables.items()]
 
 
 @given(_edges, st.permutations(range(6)))
 def test_what_is_quoted_is_measured_before(edges: set[tuple[int, int]], rank: list[int]) -> None:
     acyclic = {(a, b) for a, b in edges if rank[a] > rank[b]}
     tables = _graph(acyclic)
-    order = [one.number for one in sort_by_dependency(tables)]
-    assert sorted(order) == [one.number for one in tables]
+    order = [table.number for table in sort_by_dependency(tables)]
+    assert sorted(order) == [table.number for table in tables]
     assert all(order.index(str(b)) < order.index(str(a)) for a, b in acyclic)
     if not acyclic:
-        assert order == [one.number for one in tables]
+        assert order == [table.number for table in tables]
 
 
 @given(_edges)
 def test_tables_may_quote_each_other(edges: set[tuple[int, int]]) -> None:
     tables = _graph(edges)
-    assert sorted(one.number for one in sort_by_dependency(tables)) == [one.number for one in tables]
-    assert needs(tables[0], [one.name for one in tables]) == [f"made/{b}" for b in range(6) if (0, b) in edges]
+    assert sorted(table.number for table in sort_by_dependency(tables)) == [table.number for table in tables]
+    assert needs(tables[0], [table.name for table in tables]) == [f"made/{b}" for b in range(6) if (0, b) in edges]
 
 
 @pytest.mark.parametrize("selected", select(None), ids=lambda selected: selected.name)
@@ -270,7 +270,7 @@ def test_the_short_form_measures_what_is_quoted(selected: SelectedTable) -> None
 
 
 @pytest.fixture
-def measured(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def measured_tables(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """No lab: every table has 14 and 7 Mbit/s in its first row. The tables, as they were measured."""
     names: list[str] = []
 
@@ -292,21 +292,23 @@ def _run(out: Path, *arguments: str) -> str:
 QUOTING = "It is {2.5: mptcp / tcp @ 8 Mbit/s}, and {2.5: mptcp @ 16 Mbit/s} further on."
 
 
-def test_one_invocation_fills_all(studies: Path, tmp_path: Path, measured: list[str]) -> None:
+def test_one_invocation_fills_all(studies: Path, tmp_path: Path, measured_tables: list[str]) -> None:
     """Evidence is measured first, and stands where the file has it."""
     _make(studies, QUOTING)
-    found: dict[str, Any] = json.loads(_run(tmp_path, "made", "--json"))
-    assert measured == ["2.5", "1", "more"]
-    assert [one["table"] for one in found["tables"]] == ["1", "2.5", "more"]
-    assert found["tables"][0]["note"] == "It is 2.00, and (not measured here: mptcplab reproduce made/2.5) further on."
+    document: dict[str, Any] = json.loads(_run(tmp_path, "made", "--json"))
+    assert measured_tables == ["2.5", "1", "more"]
+    assert [table["table"] for table in document["tables"]] == ["1", "2.5", "more"]
+    assert (
+        document["tables"][0]["note"] == "It is 2.00, and (not measured here: mptcplab reproduce made/2.5) further on."
+    )
     assert "- It is 2.00, and" in (tmp_path / "made" / "table-1.md").read_text()
 
 
-def test_one_table_quotes_what_is_in_the_folder(studies: Path, tmp_path: Path, measured: list[str]) -> None:
+def test_one_table_quotes_what_is_in_the_folder(studies: Path, tmp_path: Path, measured_tables: list[str]) -> None:
     _make(studies, QUOTING)
     assert "It is (not measured here: mptcplab reproduce made/2.5)" in " ".join(_run(tmp_path, "made/1").split())
     _run(tmp_path, "made/2.5", "--quick", "--set", "workloads.bulk.duration=9 s")
     said = " ".join(_run(tmp_path, "made/1").split())
     assert "It is 2.00, and" in said
     assert "Quoted from this folder: table 2.5, n = 1; changed: workloads.bulk.duration=9 s." in said
-    assert measured == ["1", "2.5", "1"]
+    assert measured_tables == ["1", "2.5", "1"]

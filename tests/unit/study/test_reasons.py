@@ -29,7 +29,7 @@ def _tables(studies: Path, named: str, because: str = _SHOWN_BY_ONE) -> Sequence
     return select("made")
 
 
-def _named(key: str = "links.link1.rate", value: str = "50 Mbit/s") -> str:
+def _reason_text(key: str = "links.link1.rate", value: str = "50 Mbit/s") -> str:
     return _NAMED.format(key=key, value=value)
 
 
@@ -44,7 +44,7 @@ def _named(key: str = "links.link1.rate", value: str = "50 Mbit/s") -> str:
 )
 def test_runs_with_the_setting(studies: Path, key: str, value: str) -> None:
     """A fixed key, in any unit, the key of the rows, and the key of the columns."""
-    for selected in _tables(studies, _named(key, value)):
+    for selected in _tables(studies, _reason_text(key, value)):
         check_reasons(selected)
 
 
@@ -62,7 +62,7 @@ def test_runs_with_the_setting(studies: Path, key: str, value: str) -> None:
     ],
 )
 def test_runs_with_another_setting(studies: Path, key: str, value: str, message: str) -> None:
-    (selected,) = [one for one in _tables(studies, _named(key, value)) if one.number == "more"]
+    (selected,) = [table for table in _tables(studies, _reason_text(key, value)) if table.number == "more"]
     with pytest.raises(LabError, match="the data of study 'made' is damaged: table more") as error:
         check_reasons(selected)
     assert message in error.value.message
@@ -74,14 +74,14 @@ def test_runs_with_another_setting(studies: Path, key: str, value: str, message:
     [
         ("", _SHOWN_BY_ONE, "table 1 names the reason 'the rate', which is not in [[reasons]]"),
         (
-            _named(),
+            _reason_text(),
             _SHOWN,
             "table 1: the reason 'the rate' is shown by column tcp of table more, which is not among its runs",
         ),
-        (_named(), 'reason = "r"', "no table and no claim names the reason 'the rate'"),
-        (_named() * 2, _SHOWN_BY_ONE, "two entries of [[reasons]] have the same name"),
-        (_named().replace('"more"', '"x"'), _SHOWN_BY_ONE, "reason 'the rate' names table x"),
-        (_named().replace('["8 Mbit/s"]', '["9 Mbit/s"]'), _SHOWN_BY_ONE, "table more has no row '9 Mbit/s'"),
+        (_reason_text(), 'reason = "r"', "no table and no claim names the reason 'the rate'"),
+        (_reason_text() * 2, _SHOWN_BY_ONE, "two entries of [[reasons]] have the same name"),
+        (_reason_text().replace('"more"', '"x"'), _SHOWN_BY_ONE, "reason 'the rate' names table x"),
+        (_reason_text().replace('["8 Mbit/s"]', '["9 Mbit/s"]'), _SHOWN_BY_ONE, "table more has no row '9 Mbit/s'"),
     ],
 )
 def test_damaged_reasons_are_refused(studies: Path, named: str, because: str, message: str) -> None:

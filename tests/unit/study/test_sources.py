@@ -22,32 +22,32 @@ def _table(**changed: object) -> dict[str, object]:
 
 @pytest.mark.parametrize("name", study_names())
 def test_what_the_source_says_is_stored_or_left_out(name: str) -> None:
-    found = inventory.read(FOLDER / name)
+    listed = inventory.read(FOLDER / name)
     study = select(name)[0].study
-    kinds = {"tables": found.tables, "settings": found.settings, "results": found.results, "claims": found.claims}
+    kinds = {"tables": listed.tables, "settings": listed.settings, "results": listed.results, "claims": listed.claims}
     for kind, entries in kinds.items():
-        print(f"{name}: {len(entries)} {kind}, {sum(bool(one.left_out) for one in entries)} left out")
-    cells = Counter(bool(one.left_out) for one in found.tables for _ in one.numbers)
+        print(f"{name}: {len(entries)} {kind}, {sum(bool(entry.left_out) for entry in entries)} left out")
+    cells = Counter(bool(table.left_out) for table in listed.tables for _ in table.numbers)
     print(f"{name}: {cells[False]} cells stored, {cells[True]} left out")
-    assert found.find_missing(study) == []
+    assert listed.find_missing(study) == []
 
 
 @pytest.mark.parametrize("name", study_names())
 def test_every_published_value_is_printed_in_the_source(name: str) -> None:
-    found = inventory.read(FOLDER / name)
+    listed = inventory.read(FOLDER / name)
     study = select(name)[0].study
-    printed = Counter(number for one in found.tables for number in one.numbers)
-    printed.update(_numbers(found))
-    own = {number for number, table in study.tables.items() if table.is_of_the_source and not table.again}
-    stored = Counter(value for number in own for value in inventory.published_values(study, number))
+    printed = Counter(number for table in listed.tables for number in table.numbers)
+    printed.update(_numbers(listed))
+    numbers = {number for number, table in study.tables.items() if table.is_of_the_source and not table.again}
+    stored = Counter(value for number in numbers for value in inventory.published_values(study, number))
     assert stored - printed == Counter(), "these are in study.toml and not in its source"
 
 
-def _numbers(found: Inventory) -> list[float]:
+def _numbers(inventory: Inventory) -> list[float]:
     numbers = []
-    for one in found.results:
+    for result in inventory.results:
         try:
-            numbers.append(float(one.value))
+            numbers.append(float(result.value))
         except ValueError:
             continue
     return numbers

@@ -45,10 +45,12 @@ def _tables() -> list[SelectedTable]:
 def test_every_published_value_is_measured(selected: SelectedTable) -> None:
     """Rows and columns exist among the scenario's points; explanations and --quick name rows that exist."""
     table, experiment = selected.table, _experiment(selected.scenario)
-    measured = [one for point in experiment.points for one in _cells(selected, point)]
+    measured = [cell for point in experiment.points for cell in _cells(selected, point)]
     assert len(measured) == len(set(measured)), "a cell has two sources"
     wanted = {(row, column) for row, values in table.published.items() for column in values}
-    wanted = wanted or {(row, name) for row in table.all_rows for name, one in table.columns.items() if not one.ratio}
+    wanted = wanted or {
+        (row, name) for row in table.all_rows for name, column in table.columns.items() if not column.ratio
+    }
     assert wanted <= set(measured), f"never measured: {wanted - set(measured)}"
     assert set(table.quick.rows) <= set(table.all_rows), table.quick
     for because in table.because:
@@ -58,7 +60,7 @@ def test_every_published_value_is_measured(selected: SelectedTable) -> None:
 
 def _cells(selected: SelectedTable, point: SweepPoint) -> list[tuple[str, str]]:
     """The cells that a point has values for."""
-    table, found = selected.table, []
+    table, cells = selected.table, []
     for name, column in table.columns.items():
         assert set(column.where) <= {*point.settings, "workload"}, column
         workload = column.where.get("workload", "*")
@@ -66,8 +68,8 @@ def _cells(selected: SelectedTable, point: SweepPoint) -> list[tuple[str, str]]:
         if over_of(table.value_of(name)) is None and "*" in workload:
             assert workload == "*", "only a value over several workloads has a pattern"
         if there and not column.ratio and fnmatch.filter(point.scenario.workloads, workload):
-            found.append((point.settings[table.along], name))
-    return found
+            cells.append((point.settings[table.along], name))
+    return cells
 
 
 @pytest.mark.parametrize("selected", _tables(), ids=lambda selected: selected.name)
@@ -92,10 +94,10 @@ def test_every_claim_is_about_cells(selected: SelectedTable) -> None:
             name, _, row = column.partition("@")
             assert name in selected.table.columns, column
             assert not row or row in selected.table.all_rows, column
-        assert _asked(selected, claim) <= _measure(selected), claim.text
+        assert _needed_cells(selected, claim) <= _measure(selected), claim.text
 
 
-def _asked(selected: SelectedTable, claim: Claim) -> set[tuple[str, str]]:
+def _needed_cells(selected: SelectedTable, claim: Claim) -> set[tuple[str, str]]:
     """The cells, other than ratios, that a claim needs in the full form."""
     asked = set()
     for of in (claim.of, *claim.to):
@@ -371,4 +373,4 @@ def test_figures_without_published_values() -> None:
     assert figures["-jain"].lowest == 0.5
     document = study_document(judged)
     assert document["cells"] == []
-    assert {(one["row"], one["column"]) for one in document["measured"]} >= {("3 ms", "jain"), ("1 ms", "ratio")}
+    assert {(value["row"], value["column"]) for value in document["measured"]} >= {("3 ms", "jain"), ("1 ms", "ratio")}

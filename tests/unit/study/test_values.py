@@ -175,7 +175,7 @@ def test_every_value_has_its_unit() -> None:
         "-share": "share of the payload, %",
     }
     assert [series.name for series in figures["-share"].series] == ["line 1", "line 2"]
-    units = {one["column"]: one["unit"] for one in study_document(judged)["measured"]}
+    units = {value["column"]: value["unit"] for value in study_document(judged)["measured"]}
     assert units == {"goodput": "Mbit/s", "back": "s", "first": "%", "second": "%"}
     assert (
         fill("{1: first @ mptcp} {1: back @ tcp}", judged.selected, judged.sources)
@@ -225,7 +225,9 @@ def test_what_some_runs_lack_is_not_certain() -> None:
         for text, of, least in (("some", "back", 20.0), ("too little", "back", 30.0), ("all", "first", -50.0))
     ]
     judged = _judge(claims=claims)
-    assert [one.verdict for one in judged.claims] == ["not certain", "not certain", "holds"], "one run proves nothing"
+    assert [claim.verdict for claim in judged.claims] == ["not certain", "not certain", "holds"], (
+        "one run proves nothing"
+    )
     said = [note for note in study_table(judged).notes if note.startswith("Claim")]
     assert "mptcp 27.00 (1 of 2))" in said[0]
     assert "mptcp 30.00 ± 63.53 %)" in said[2]
@@ -327,11 +329,11 @@ def test_values_over_several_workloads_of_a_run() -> None:
     def run(seed: int, *rates: float) -> RunResult:
         gaps: list[dict[str, float]] = [{"gap_s": rate} if rate < 6 else {} for rate in rates]
         alone = [_result(("tcp", seed, rate, gap, {})).measured[0] for rate, gap in zip(rates, gaps, strict=True)]
-        named = tuple(replace(one, workload=f"down{n}") for n, one in enumerate(alone, start=1))
+        named = tuple(replace(measurement, workload=f"down{n}") for n, measurement in enumerate(alone, start=1))
         return RunResult((("transport.protocol", "tcp"),), seed, f"i{seed}", "k", named)
 
-    found = index_results(selected, [run(1, 6.0, 1.0, 2.0), run(2, 5.0, 1.0, 3.0)])
-    by_seed = {column: dict(found["tcp", column].by_seed) for column in columns}
+    values = index_results(selected, [run(1, 6.0, 1.0, 2.0), run(2, 5.0, 1.0, 3.0)])
+    by_seed = {column: dict(values["tcp", column].by_seed) for column in columns}
     assert by_seed == {
         "lone": {1: 6.0, 2: 5.0},
         "least": {1: 1.0, 2: 1.0},
@@ -340,8 +342,8 @@ def test_values_over_several_workloads_of_a_run() -> None:
         "gap": {2: 5.0},
         "times": {1: 4.0, 2: 2.5},
     }
-    assert found["tcp", "gap"].missing == 1, "one workload of the first run has no gap"
-    names = {figure.y_label for _, figure in study_figures(judge(selected, found))}
+    assert values["tcp", "gap"].missing == 1, "one workload of the first run has no gap"
+    names = {figure.y_label for _, figure in study_figures(judge(selected, values))}
     assert names == {"goodput, Mbit/s", "longest gap without data, s", "ratio"}, (
         "all three are in the figure of goodput"
     )
@@ -362,12 +364,12 @@ def test_a_ratio_is_formed_of_the_seeds_that_both_have(seeds: tuple[int, ...], n
     of, to = _value({seed: 10.0 * seed for seed in (1, 2, 3)}), _value({seed: 20.0 * seed for seed in seeds})
     quotient = combine_values(of, [to], ratio)
     assert quotient is not None
-    found = quotient.interval
-    assert found.n == n
+    interval = quotient.interval
+    assert interval.n == n
     if n > 1:
-        assert (found.mean, found.half_width) == (0.5, 0)
+        assert (interval.mean, interval.half_width) == (0.5, 0)
     else:
-        assert (found.mean, found.half_width) == (20 / to.interval.mean, None)
+        assert (interval.mean, interval.half_width) == (20 / to.interval.mean, None)
 
 
 def test_zero_to_zero_is_no_ratio() -> None:

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
-from tests.unit.study import made_classes
-from tests.unit.study.made_classes import BEDS, STUDY, judged
+from tests.unit.study import class_study
+from tests.unit.study.class_study import BEDS, STUDY, judge_table
 
 from mptcplab.stats import Interval
 from mptcplab.study.cloud import CloudValue
@@ -139,7 +139,7 @@ EXPECTED = {
 
 
 def test_a_value_of_every_class() -> None:
-    cells = {(number, cell.row, cell.column): cell for number in ("1", "2") for cell in judged(number).cells}
+    cells = {(number, cell.row, cell.column): cell for number in ("1", "2") for cell in judge_table(number).cells}
     assert {place: cell.verdict for place, cell in cells.items()} == EXPECTED
     assert set(EXPECTED.values()) == set(VALUES)
     assert cells["1", "1 ms", "mptcp"].at_half == "unexplained", "21.5 is 7.5 % above 20"
@@ -153,12 +153,12 @@ def test_a_value_of_every_class() -> None:
 @pytest.mark.parametrize(
     ("over_beds", "verdict"),
     [
-        (made_classes.over_beds("5 %", BEDS), IN_BEDS),
-        (made_classes.over_beds("5 %", BEDS - 1), IN_BEDS),
-        (made_classes.over_beds("5 %", BEDS - 2), UNEXPLAINED),
-        (made_classes.over_beds("5 %", 1, "queue"), DEPENDS),
-        (made_classes.over_beds("5 %", 0, "queue"), UNEXPLAINED),
-        (made_classes.over_beds("5 %", BEDS - 1, "queue", beds=BEDS - 1), UNEXPLAINED),
+        (class_study.over_beds("5 %", BEDS), IN_BEDS),
+        (class_study.over_beds("5 %", BEDS - 1), IN_BEDS),
+        (class_study.over_beds("5 %", BEDS - 2), UNEXPLAINED),
+        (class_study.over_beds("5 %", 1, "queue"), DEPENDS),
+        (class_study.over_beds("5 %", 0, "queue"), UNEXPLAINED),
+        (class_study.over_beds("5 %", BEDS - 1, "queue", beds=BEDS - 1), UNEXPLAINED),
         ({}, UNEXPLAINED),
     ],
 )
@@ -166,7 +166,7 @@ def test_possible_beds_explain_only_what_they_can_name(
     over_beds: dict[tuple[str, str], CloudValue], verdict: str
 ) -> None:
     """31 of 32 beds are 97 %, 30 are 94 %. Without a named parameter, in no bed, or with fewer beds a value stays."""
-    cells = judge_cells(made_classes.selected("2"), made_classes.measure("2"), over_beds=over_beds)
+    cells = judge_cells(class_study.select_table("2"), class_study.measure("2"), over_beds=over_beds)
     (cell,) = [cell for cell in cells if cell.row == "5 %"]
     assert (cell.verdict, cell.counted_as) == (verdict, verdict)
     assert cell.is_undeclared == (verdict == UNEXPLAINED)
@@ -175,9 +175,9 @@ def test_possible_beds_explain_only_what_they_can_name(
 def test_possible_beds_do_not_replace_a_verdict_of_runs() -> None:
     """What agrees, is fitted or uncertain, or has a reason that runs show, keeps its class."""
     rows = ("0 %", "1 %", "2 %", "4 %")
-    over_beds = {place: value for row in rows for place, value in made_classes.over_beds(row, BEDS).items()}
-    sources = {"made/e": TableSource(made_classes.measure("e"))}
-    cells = judge_cells(made_classes.selected("2"), made_classes.measure("2"), sources, over_beds)
+    over_beds = {place: value for row in rows for place, value in class_study.over_beds(row, BEDS).items()}
+    sources = {"made/e": TableSource(class_study.measure("e"))}
+    cells = judge_cells(class_study.select_table("2"), class_study.measure("2"), sources, over_beds)
     verdicts = {cell.row: cell.verdict for cell in cells if cell.row in rows}
     assert verdicts == {
         "0 %": "agrees",
@@ -188,20 +188,20 @@ def test_possible_beds_do_not_replace_a_verdict_of_runs() -> None:
 
 
 def test_a_claim_of_every_class() -> None:
-    found = [one.counted_as for number in ("1", "2") for one in judged(number).claims]
-    assert sorted(found) == sorted(CLAIMS), found
+    classes = [claim.counted_as for number in ("1", "2") for claim in judge_table(number).claims]
+    assert sorted(classes) == sorted(CLAIMS), classes
 
 
 def test_evidence_that_was_not_measured_shows_nothing() -> None:
-    alone = judged("1", with_evidence=False)
+    alone = judge_table("1", with_evidence=False)
     assert [cell.verdict for cell in alone.cells if cell.row == "3 ms"] == ["fitted", "differs, supposed"]
-    assert [one.counted_as for one in alone.claims][2] == "does not hold, supposed"
+    assert [claim.counted_as for claim in alone.claims][2] == "does not hold, supposed"
     said = " ".join(study_table(alone).notes)
     assert "not measured here (mptcplab reproduce made/e)" in said
 
 
 def test_supposed_reasons_suffice_and_missing_ones_do_not() -> None:
-    good, bad = judged("2"), judged("1")
+    good, bad = judge_table("2"), judge_table("1")
     assert is_good(good.cells, good.claims), "beds that name what moves a value are a reason, too"
     assert not is_good(bad.cells, bad.claims)
     assert not is_good(bad.cells, ())
@@ -209,41 +209,41 @@ def test_supposed_reasons_suffice_and_missing_ones_do_not() -> None:
 
 
 def test_every_published_value_counts_once() -> None:
-    lines = [line_of(judged(number), quick=False) for number in ("1", "2", "e")]
+    lines = [line_of(judge_table(number), quick=False) for number in ("1", "2", "e")]
     score = total(lines)
     assert sum(score.values.values()) == len(EXPECTED) - 1, "one value stands in both tables"
     assert score.repeated == 1
     assert (score.fitted_outside, score.at_half) == (1, 0)
-    without = total(line_without(made_classes.selected(number)) for number in ("1", "2", "e"))
+    without = total(line_without(class_study.select_table(number)) for number in ("1", "2", "e"))
     assert sum(without.values.values()) == sum(score.values.values())
     assert sum(without.claims.values()) == sum(score.claims.values()) == len(CLAIMS)
 
 
 def test_what_is_printed() -> None:
-    tables = [study_table(judged(number)) for number in ("1", "2")]
-    board = scoreboard_table([line_of(judged(number), quick=False) for number in ("1", "2", "e")])
+    tables = [study_table(judge_table(number)) for number in ("1", "2")]
+    board = scoreboard_table([line_of(judge_table(number), quick=False) for number in ("1", "2", "e")])
     text = "\n".join(table.to_markdown() for table in (*tables, board))
     assert text == GOLDEN.read_text(), f"if this is meant, write it to {GOLDEN}:\n{text}"
 
 
 def test_the_document_has_both_numbers() -> None:
-    document = study_document(judged("1"))
+    document = study_document(judge_table("1"))
     cells = {(cell["row"], cell["column"]): cell for cell in document["cells"]}
     shown = cells["3 ms", "mptcp"]["shown_by"]
     assert (shown["table"], shown["column"], shown["proof"]) == ("e", "small", "shown")
     assert shown["value"]["mean"] == pytest.approx(66)
     assert cells["4 ms", "tcp"]["fitted_by"] == ["delay"]
-    assert [one["value"] for one in study_document(judged("2"))["parameters"]] == ["1 ms", "20 Mbit/s"]
+    assert [parameter["value"] for parameter in study_document(judge_table("2"))["parameters"]] == ["1 ms", "20 Mbit/s"]
 
 
 def test_the_shape_is_a_mark_of_its_own() -> None:
     """MPTCP rises as published, within 1.5 and 1.5; whether its values agree is another question."""
-    tcp, mptcp = judged("1").shapes
+    tcp, mptcp = judge_table("1").shapes
     assert (tcp.is_same, tcp.text) == (True, "same shape within a factor 1.25")
     assert (mptcp.is_same, mptcp.text) == (True, "same shape within a factor 1.50")
     far = Shape("c", 1.499999999, "")
     assert replace(far, factor=1.401).text == "same shape within a factor 1.41", "it is rounded up"
-    (loss,) = judged("2").shapes
+    (loss,) = judge_table("2").shapes
     assert loss.is_same
     assert loss.factor == pytest.approx(14 / 8)
     assert loss.factor < LARGEST_FACTOR

@@ -111,7 +111,7 @@ def restructure(draw: st.DrawFn) -> bytes:
     return seed[:1] + "\n".join(map(json.dumps, lines)).encode()
 
 
-def short(examples: int) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def limit_examples(examples: int) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """So many, without limits of time: the machine may be busy."""
     checks = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example]
     return settings(max_examples=examples, suppress_health_check=checks)
@@ -127,7 +127,7 @@ def test_seeds_are_good(name: str) -> None:
 
 @pytest.mark.parametrize("name", list(TARGETS))
 def test_damaged_input(name: str) -> None:
-    @short(EXAMPLES[name])
+    @limit_examples(EXAMPLES[name])
     @given(damage(name))
     def search(data: bytes) -> None:
         judge(target(name), data)
@@ -135,7 +135,7 @@ def test_damaged_input(name: str) -> None:
     search()
 
 
-@short(150)
+@limit_examples(150)
 @given(restructure())
 def test_restructured_recordings(data: bytes) -> None:
     judge(target("recording"), data)
@@ -169,9 +169,9 @@ class _Told:
     ],
 )
 def test_what_the_judge_finds(error: BaseException) -> None:
-    with pytest.raises((KeyError, AssertionError)) as found:
+    with pytest.raises((KeyError, AssertionError)) as raised:
         judge(_Told(error), b"")
-    assert Path(__file__).name in signature(found.value)
+    assert Path(__file__).name in signature(raised.value)
 
 
 def test_counts_are_shared_through_a_file(tmp_path: Path) -> None:
@@ -231,7 +231,7 @@ def test_an_exact_number_of_inputs(tmp_path: Path) -> None:
     (summary,) = (tmp_path / "seed-1").glob("summary-*.json")
     document = json.loads(summary.read_text())
     assert (document["state"], document["executions"]) == ("complete", 800)
-    assert [(one["target"], one["executions"], one["findings"]) for one in document["targets"]] == [
+    assert [(target["target"], target["executions"], target["findings"]) for target in document["targets"]] == [
         ("units", 500, []),
         ("fit", 300, []),
     ]

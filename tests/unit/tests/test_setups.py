@@ -27,17 +27,17 @@ def results(tmp_path: Path) -> tuple[Path, Path]:
 
 
 def test_other_versions_are_named_and_make_no_difference(results: tuple[Path, Path]) -> None:
-    found = compare(*results)
-    assert (found.compared, found.files, found.programs) == (3, (), ("ip",))
-    assert str(found) == "all 3 files equal; other versions of ip"
+    differences = compare(*results)
+    assert (differences.compared, differences.files, differences.programs) == (3, (), ("ip",))
+    assert str(differences) == "all 3 files equal; other versions of ip"
 
 
 @pytest.mark.parametrize("name", ["runs/identity-1/samples", "diag.log"])
 def test_a_byte_makes_a_difference(results: tuple[Path, Path], name: str) -> None:
     (results[1] / name).write_bytes(b"x")
-    found = compare(*results)
-    assert [Path(file).name for file in found.files] == [Path(name).name]
-    assert str(found).startswith("1 of 3 files differ")
+    differences = compare(*results)
+    assert [Path(file).name for file in differences.files] == [Path(name).name]
+    assert str(differences).startswith("1 of 3 files differ")
 
 
 def test_a_fact_that_was_measured_makes_a_difference(results: tuple[Path, Path]) -> None:

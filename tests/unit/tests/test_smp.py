@@ -40,15 +40,15 @@ def _words(events: list[tuple[float, Event]]) -> Counter[str]:
     return Counter(text for _, event in events for _, text in event.writes)
 
 
-def _registered(structure: str) -> set[str]:
+def _list_registered(structure: str) -> set[str]:
     """The names in the definitions of `structure` in our sources."""
     text = "".join(file.read_text() for file in sorted((SOURCES / "net/mptcp").glob("*.c")))
     return set(re.findall(rf"struct {structure} \w+[^=]*= {{[^}}]*\.name\s*= \"(\w+)\"", text))
 
 
 def test_every_algorithm_of_the_kernel_is_chosen_from() -> None:
-    assert set(COUPLED) == _registered("tcp_congestion_ops")
-    assert set(OUR_SCHEDULERS) == _registered("mptcp_sched_ops")
+    assert set(COUPLED) == _list_registered("tcp_congestion_ops")
+    assert set(OUR_SCHEDULERS) == _list_registered("mptcp_sched_ops")
 
 
 def test_every_setting_of_the_coupled_congestion_controls_is_changed() -> None:
@@ -149,9 +149,9 @@ def test_machine_has_its_cpus_in_threads_and_shares_nothing(tmp_path: Path) -> N
     assert " /tools 3 90 " in command[command.index("-append") + 1]
 
 
-def _unpacked(data: bytes) -> dict[str, tuple[int, bytes]]:
+def _unpack(data: bytes) -> dict[str, tuple[int, bytes]]:
     """Mode and content of every entry of a cpio archive, as the kernel reads it."""
-    found: dict[str, tuple[int, bytes]] = {}
+    files: dict[str, tuple[int, bytes]] = {}
     at = 0
     while True:
         magic, fields = data[at : at + 6], [int(data[at + 6 + 8 * n : at + 14 + 8 * n], 16) for n in range(13)]
@@ -159,8 +159,8 @@ def _unpacked(data: bytes) -> dict[str, tuple[int, bytes]]:
         name = data[at + 110 : at + 110 + fields[11] - 1].decode()
         start = (at + 110 + fields[11] + 3) // 4 * 4
         if name == "TRAILER!!!":
-            return found
-        found[name] = fields[1], data[start : start + fields[6]]
+            return files
+        files[name] = fields[1], data[start : start + fields[6]]
         at = (start + fields[6] + 3) // 4 * 4
 
 
@@ -170,7 +170,7 @@ def test_archive_has_files_and_their_folders_first(tmp_path: Path) -> None:
     program.write_bytes(b"#!\n")
     program.chmod(0o755)
     text.write_bytes(b"12345")
-    entries = _unpacked(archive([str(program), str(text)]))
+    entries = _unpack(archive([str(program), str(text)]))
     assert entries[str(program).lstrip("/")] == (0o100755, b"#!\n")
     assert entries[str(text).lstrip("/")] == (0o100644, b"12345")
     seen: set[str] = set()
@@ -238,9 +238,9 @@ def test_race_is_read_with_its_functions_and_to_its_end() -> None:
 )
 def test_every_kind_of_complaint_is_seen(line: str) -> None:
     for prefix in ("[   12.345678][    C1] ", "[    0.100000][  T312] ", ""):
-        found = complaints_in(f"smp: begin\n{prefix}{line}\n{prefix}Call Trace:\nsmp: end\n")
-        assert [complaint.title for complaint in found] == [line]
-    assert unknown(found, known_complaints()) == found
+        complaints = complaints_in(f"smp: begin\n{prefix}{line}\n{prefix}Call Trace:\nsmp: end\n")
+        assert [complaint.title for complaint in complaints] == [line]
+    assert unknown(complaints, known_complaints()) == complaints
 
 
 def test_what_a_healthy_kernel_prints_is_no_complaint() -> None:
@@ -295,10 +295,10 @@ WARNING = """\
 
 
 def test_warning_is_identified_by_its_place() -> None:
-    found = complaints_in(WARNING)
-    assert [complaint.signature for complaint in found] == [{"net/mptcp/pm_kernel.c:1079"}]
-    assert unknown(found, {frozenset({"net/mptcp/pm_kernel.c:1079"}): "for this test"}) == []
-    assert unknown(found, {frozenset({"net/mptcp/pm_kernel.c:1080"}): "for this test"}) == found
+    complaints = complaints_in(WARNING)
+    assert [complaint.signature for complaint in complaints] == [{"net/mptcp/pm_kernel.c:1079"}]
+    assert unknown(complaints, {frozenset({"net/mptcp/pm_kernel.c:1079"}): "for this test"}) == []
+    assert unknown(complaints, {frozenset({"net/mptcp/pm_kernel.c:1080"}): "for this test"}) == complaints
 
 
 REPORT = {

@@ -43,14 +43,14 @@ int getsockopt(int fd, int level, int name, void *value, socklen_t *len)
 """
 
 
-def of(events: list[Event], kind: str) -> list[Event]:
+def select_events(events: list[Event], kind: str) -> list[Event]:
     return [event for event in events if event["event"] == kind]
 
 
 def checksums(events: list[Event]) -> dict[int, str]:
     """Checksum by the client's number of the connection, which both ends know."""
-    client_conn = {event["conn"]: event["client_conn"] for event in of(events, "start")}
-    return {client_conn[event["conn"]]: event["checksum"] for event in of(events, "end")}
+    client_conn = {event["conn"]: event["client_conn"] for event in select_events(events, "start")}
+    return {client_conn[event["conn"]]: event["checksum"] for event in select_events(events, "end")}
 
 
 def mptcp_missing() -> str | None:
@@ -88,10 +88,12 @@ def test_bytes_arrive_as_sent(lab: Lab, direction: str, to: str) -> None:
         options.append("--download")
     run = lab.run(*options, to=to)
     for events in (run.server, run.client):
-        (start,), (end,) = of(events, "start"), of(events, "end")
+        (start,), (end,) = select_events(events, "start"), select_events(events, "end")
         assert (start["protocol"], start["direction"]) == ("tcp", direction)
         assert (end["bytes"], end["error"]) == (3000001, None)
-        last = {key: value for key, value in of(events, "interval")[-1].items() if not key.startswith("pause")}
+        last = {
+            key: value for key, value in select_events(events, "interval")[-1].items() if not key.startswith("pause")
+        }
         assert last | {"bytes": None} == {
             "event": "interval",
             "conn": 0,
@@ -101,16 +103,16 @@ def test_bytes_arrive_as_sent(lab: Lab, direction: str, to: str) -> None:
             "bytes": None,
             "total": 3000001,
         }
-    assert of(run.server, "start")[0]["local"] == of(run.client, "start")[0]["remote"]
+    assert select_events(run.server, "start")[0]["local"] == select_events(run.client, "start")[0]["remote"]
     assert checksums(run.server) == checksums(run.client)
 
 
 def test_subflow_of_tcp_is_the_socket_itself(lab: Lab) -> None:
     run = lab.run("--bytes", "1000000")
-    (start,), (subflow,) = of(run.client, "start"), of(run.client, "subflow")
+    (start,), (subflow,) = select_events(run.client, "start"), select_events(run.client, "subflow")
     assert subflow["id"] == f"{start['local']}>{start['remote']}"
     assert subflow["bytes_acked"] >= 1000000
-    assert not of(run.client, "mptcp")
+    assert not select_events(run.client, "mptcp")
 
 
 def test_connections_have_payload_of_their_own(lab: Lab) -> None:
@@ -130,8 +132,8 @@ def test_many_connections_are_all_sampled(lab: Lab, tmp_path: Path) -> None:
     few_files = Lab(flow=limited, directory=tmp_path)
     run = few_files.run("--seconds", "2", *interval, server=("--quantum-us", "2000", *interval), connections=many)
     for end in (run.server, run.client):
-        assert {event["conn"] for event in of(end, "end")} == set(range(many))
-        sampled = {event["conn"] for event in of(end, "interval") if not event["final"]}
+        assert {event["conn"] for event in select_events(end, "end")} == set(range(many))
+        sampled = {event["conn"] for event in select_events(end, "interval") if not event["final"]}
         assert sampled == set(range(many)), "each connection has a timer of its own"
 
 
@@ -155,21 +157,23 @@ def test_time_bound_run_has_intervals(lab: Lab) -> None:
     interval = ("--interval-ms", "100")
     run = lab.run("--seconds", "0.35", *interval, server=interval)
     for events in (run.server, run.client):
-        intervals, (end,) = of(events, "interval"), of(events, "end")
+        intervals, (end,) = select_events(events, "interval"), select_events(events, "end")
         assert len(intervals) >= 2
         assert [event["final"] for event in intervals].index(True) == len(intervals) - 1
         assert sum(event["bytes"] for event in intervals) == end["bytes"] > 0
-    (end,) = of(run.client, "end")
+    (end,) = select_events(run.client, "end")
     assert end["last_ns"] - end["first_ns"] >= 350_000_000
 
 
 def test_a_receiver_tells_its_longest_pause(lab: Lab) -> None:
     interval = ("--interval-ms", "50")
     run = lab.run("--seconds", "0.2", *interval, server=interval)
-    assert not any("pause_ns" in event for event in of(run.client, "interval")), "a sender does not wait for data"
-    described = [event for event in of(run.server, "interval") if "pause_ns" in event]
+    assert not any("pause_ns" in event for event in select_events(run.client, "interval")), (
+        "a sender does not wait for data"
+    )
+    described = [event for event in select_events(run.server, "interval") if "pause_ns" in event]
     assert described
-    first = of(run.server, "end")[0]["first_ns"]
+    first = select_events(run.server, "end")[0]["first_ns"]
     assert all(
         first <= event["pause_at_ns"] < event["pause_at_ns"] + event["pause_ns"] <= event["t_ns"] for event in described
     )
@@ -183,7 +187,11 @@ def test_messages_come_at_their_times(lab: Lab, protocol: str, direction: str) -
     udp = ("--udp",) if protocol == "udp" else ()
     run = lab.run(*options, *udp, server=udp)
     sender, receiver = (run.client, run.server) if direction == "upload" else (run.server, run.client)
-    (sent,), (arrived,), (packets,) = of(sender, "end"), of(receiver, "end"), of(receiver, "packets")
+    (sent,), (arrived,), (packets,) = (
+        select_events(sender, "end"),
+        select_events(receiver, "end"),
+        select_events(receiver, "packets"),
+    )
     assert (sent["messages"], arrived["messages"], arrived["bytes"]) == (30, 30, 3000)
     assert packets["seq"] == list(range(30))
     gaps = {b - a for a, b in itertools.pairwise(packets["sent_ns"])}
@@ -191,14 +199,14 @@ def test_messages_come_at_their_times(lab: Lab, protocol: str, direction: str) -
     assert sum(packets["delay_ns"]) == arrived["delay_sum_ns"]
     assert max(packets["delay_ns"]) == arrived["delay_max_ns"]
     assert min(packets["delay_ns"]) >= 0, "nothing is sent before its time"
-    assert of(sender, "start")[0]["protocol"] == protocol
+    assert select_events(sender, "start")[0]["protocol"] == protocol
 
 
 def test_a_source_that_is_on_and_off(lab: Lab) -> None:
     """20 ms of every 50 ms, in steps of 5 ms: 4 messages, 6 times in 0.3 s."""
     messages = ("--message-bytes", "16", "--message-ns", "5000000", "--log")
     run = lab.run("--seconds", "0.3", *messages, "--on-us", "20000", "--off-us", "30000")
-    (packets,) = of(run.server, "packets")
+    (packets,) = select_events(run.server, "packets")
     begin = packets["sent_ns"][0]
     assert [(at - begin) // 1_000_000 for at in packets["sent_ns"]] == [
         50 * cycle + step for cycle in range(6) for step in (0, 5, 10, 15)
@@ -208,19 +216,21 @@ def test_a_source_that_is_on_and_off(lab: Lab) -> None:
 def test_requests_are_answered(lab: Lab) -> None:
     ask = ("--ask", "--requests", "3", "--request-bytes", "70000", "--response-bytes", "500000", "--connections", "2")
     run = lab.run(*ask, server=("--connections", "2"))
-    answers = of(run.client, "request")
-    assert [(one["request"], one["response"]) for one in answers] == [(70000, 500000)] * 6
-    assert all(one["asked_ns"] <= one["first_ns"] <= one["t_ns"] for one in answers)
+    answers = select_events(run.client, "request")
+    assert [(answer["request"], answer["response"]) for answer in answers] == [(70000, 500000)] * 6
+    assert all(answer["asked_ns"] <= answer["first_ns"] <= answer["t_ns"] for answer in answers)
     for events in (run.client, run.server):
-        assert [(end["requests"], end["bytes"], end["error"]) for end in of(events, "end")] == [(3, 1500000, None)] * 2
+        assert [(end["requests"], end["bytes"], end["error"]) for end in select_events(events, "end")] == [
+            (3, 1500000, None)
+        ] * 2
 
 
 def test_flows_arrive_one_by_one(lab: Lab) -> None:
     flows = ("--connections", "1000", "--arrival-us", "20000", "--sizes", "pareto", "--shape-milli", "1500")
     seeded = ("--ask", "--seconds", "0.2", "--response-bytes", "3000", "--largest-bytes", "20000", *flows)
     run = lab.run(*seeded, server=("--connections", "10"))
-    sizes = [one["response"] for one in of(run.client, "request")]
-    assert len(sizes) == len(of(run.server, "end")) == 10
+    sizes = [event["response"] for event in select_events(run.client, "request")]
+    assert len(sizes) == len(select_events(run.server, "end")) == 10
     assert all(1000 <= size <= 20000 for size in sizes), "a mean of 3000 with alpha 1.5 begins at 1000"
     assert len(set(sizes)) > 5
 
@@ -246,13 +256,13 @@ def test_messages_and_requests_refuse_what_makes_no_sense(lab: Lab, options: tup
 def test_interval_0_gives_only_final_samples(lab: Lab) -> None:
     interval = ("--interval-ms", "0")
     run = lab.run("--seconds", "0.1", *interval, server=interval)
-    assert [event["final"] for event in of(run.server, "interval")] == [True]
+    assert [event["final"] for event in select_events(run.server, "interval")] == [True]
 
 
 @pytest.mark.parametrize("checksum", [(), ("--checksum",)])
 def test_quantum_loses_nothing(lab: Lab, checksum: tuple[str, ...]) -> None:
     run = lab.run("--bytes", "5000000", *checksum, server=("--quantum-us", "2000"), connections=3)
-    assert [event["bytes"] for event in of(run.server, "end")] == [5000000] * 3
+    assert [event["bytes"] for event in select_events(run.server, "end")] == [5000000] * 3
     assert checksums(run.server) == checksums(run.client)
 
 
@@ -262,11 +272,11 @@ def test_mptcp(lab: Lab, direction: tuple[str, ...]) -> None:
     run = lab.run("--mptcp", "--bytes", "2000000", "--checksum", *direction, server=("--mptcp",))
     assert checksums(run.server) == checksums(run.client)
     for events in (run.server, run.client):
-        assert of(events, "start")[0]["protocol"] == "mptcp"
-        mptcp = of(events, "mptcp")[-1]
+        assert select_events(events, "start")[0]["protocol"] == "mptcp"
+        mptcp = select_events(events, "mptcp")[-1]
         assert (mptcp["final"], mptcp["fallback"]) == (True, False)
         assert mptcp["bytes_sent"] + mptcp["bytes_received"] >= 2000000
-        assert of(events, "subflow")[-1]["subflow_id"] is not None
+        assert select_events(events, "subflow")[-1]["subflow_id"] is not None
 
 
 @needs_mptcp
@@ -277,21 +287,21 @@ def test_mptcp_on_a_kernel_without_full_info(lab: Lab) -> None:
     subprocess.run(["gcc", "-shared", "-fPIC", "-o", str(shim), source, "-ldl"], check=True)
     options = ("--mptcp", "--bytes", "2000000", "--download")
     run = lab.run(*options, server=("--mptcp",), env={"LD_PRELOAD": str(shim)})
-    (start,), (subflow,) = of(run.client, "start"), of(run.client, "subflow")
+    (start,), (subflow,) = select_events(run.client, "start"), select_events(run.client, "subflow")
     assert subflow["id"] == f"{start['local']}>{start['remote']}"
     assert (subflow["subflow_id"], subflow["bytes_received"] >= 2000000) == (None, True)
-    assert of(run.client, "mptcp")[0]["fallback"] is False
+    assert select_events(run.client, "mptcp")[0]["fallback"] is False
 
 
 @needs_mptcp
 def test_fallback_is_told(lab: Lab) -> None:
     run = lab.run("--bytes", "2000000", "--download", "--mptcp")
-    (mptcp,) = of(run.client, "mptcp")
+    (mptcp,) = select_events(run.client, "mptcp")
     assert (mptcp["fallback"], mptcp["token"]) == (True, None)
-    assert of(run.client, "subflow")[0]["bytes_received"] >= 2000000
+    assert select_events(run.client, "subflow")[0]["bytes_received"] >= 2000000
     run = lab.run("--bytes", "2000000", server=("--mptcp",))
-    assert of(run.server, "start")[0]["protocol"] == "tcp"
-    assert of(run.server, "mptcp")[0]["fallback"] is True
+    assert select_events(run.server, "start")[0]["protocol"] == "tcp"
+    assert select_events(run.server, "mptcp")[0]["fallback"] is True
 
 
 @pytest.mark.parametrize(
@@ -369,8 +379,8 @@ def test_sigterm_ends_with_final_samples(lab: Lab) -> None:
     client.send_signal(signal.SIGTERM)
     assert client.communicate(timeout=DEADLINE_S)[1] == "flow: connection 0 failed: interrupted\n"
     assert client.returncode == 3
-    assert of(lab.events("client"), "interval")[-1]["final"] is True
-    assert of(lab.events("client"), "end")[0]["error"] == "interrupted"
+    assert select_events(lab.events("client"), "interval")[-1]["final"] is True
+    assert select_events(lab.events("client"), "end")[0]["error"] == "interrupted"
     assert server.communicate(timeout=DEADLINE_S)[1] == ""
     assert server.returncode == 0
 
@@ -391,7 +401,7 @@ def test_a_mode_is_one_file(tmp_path: Path) -> None:
     assert "--bounces N" in subprocess.run([lab.flow, "--help"], capture_output=True, text=True).stdout
     run = lab.run("--bounces", "7")
     for events in (run.client, run.server):
-        assert [(end["returns"], end["error"]) for end in of(events, "end")] == [(7, None)]
+        assert [(end["returns"], end["error"]) for end in select_events(events, "end")] == [(7, None)]
     done = lab.client("--bounces", "7", "--seconds", "1", port=1)
     assert (done.returncode, done.stderr) == (2, "flow: --bounces: not with --seconds\n")
     done = lab.client("--bounces", "7", "--ask", port=1)

@@ -182,7 +182,7 @@ def test_a_command_that_fails_is_reported_with_its_output() -> None:
 
 
 def test_the_image_is_of_debian_and_its_program_is_not_root() -> None:
-    image = Image.of(parse(ROOT / "Containerfile"))
+    image = Image.from_instructions(parse(ROOT / "Containerfile"))
     assert image.base == "docker.io/library/debian:bookworm-slim"
     assert image.copies == (("build/wheelhouse", "/tmp/wheelhouse"),)
     assert (image.user, image.folder, image.entry) == ("lab", "/home/lab", ("mptcplab",))
@@ -193,7 +193,7 @@ def test_the_image_is_of_debian_and_its_program_is_not_root() -> None:
 
 def test_an_unknown_instruction_is_refused() -> None:
     with pytest.raises(LabError, match="the Containerfile has 'HEALTHCHECK'"):
-        Image.of([Instruction("FROM", "x"), Instruction("HEALTHCHECK", "CMD true")])
+        Image.from_instructions([Instruction("FROM", "x"), Instruction("HEALTHCHECK", "CMD true")])
 
 
 def test_the_package_of_the_version_is_found(tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ Compile = Callable[..., Path]
 
 
 @pytest.fixture
-def compiled(tmp_path: Path) -> Compile:
+def compile_program(tmp_path: Path) -> Compile:
     """Compile a program of one function, and return its path."""
 
     def compile_text(text: str, *options: str, name: str = "program") -> Path:
@@ -52,11 +52,11 @@ def compiled(tmp_path: Path) -> Compile:
 
 
 @pytest.fixture
-def kernel(tmp_path: Path, compiled: Compile) -> KernelBuild:
+def kernel(tmp_path: Path, compile_program: Compile) -> KernelBuild:
     """An entry as after a build, with a program in place of Linux."""
     entry = fill(tmp_path / "7.2-aaaaaaaaaaaa", key="a" * 64, compiler="gcc 12", tree="t", jobs=2, build_seconds=256)
     rewrite(entry, source=DEBIAN)
-    (entry / "linux").write_bytes(compiled("int main(void) { return 0; }").read_bytes())
+    (entry / "linux").write_bytes(compile_program("int main(void) { return 0; }").read_bytes())
     (entry / "System.map").write_text("map\n")
     (entry / "config").write_text("CONFIG_NET=y\n")
     build = read_entry(entry)
@@ -70,10 +70,10 @@ def rewrite(entry: Path, **facts: object) -> None:
     file.write_text(json.dumps(json.loads(file.read_text()) | facts))
 
 
-def test_a_program_needs_the_c_library_of_its_newest_symbol(compiled: Compile) -> None:
+def test_a_program_needs_the_c_library_of_its_newest_symbol(compile_program: Compile) -> None:
     """`getrandom` came with glibc 2.25; a program without libraries needs none."""
-    newer = compiled("#include <sys/random.h>\nint main(void) { return (int)getrandom(0, 0, 0); }", name="newer")
-    none = compiled("int main(void) { return 0; }", "-static", name="none")
+    newer = compile_program("#include <sys/random.h>\nint main(void) { return (int)getrandom(0, 0, 0); }", name="newer")
+    none = compile_program("int main(void) { return 0; }", "-static", name="none")
     assert needed_glibc([newer]) >= (2, 25)
     assert needed_glibc([none]) == (2, 0)
     assert needed_glibc([none, newer]) == needed_glibc([newer])
@@ -81,8 +81,8 @@ def test_a_program_needs_the_c_library_of_its_newest_symbol(compiled: Compile) -
     assert wheel_tag([none, newer]) == f"py3-none-manylinux_{major}_{minor}_{machine_of([newer])}"
 
 
-def test_executables_are_for_one_machine(compiled: Compile) -> None:
-    here = compiled("int main(void) { return 0; }")
+def test_executables_are_for_one_machine(compile_program: Compile) -> None:
+    here = compile_program("int main(void) { return 0; }")
     other = here.with_name("other")
     content = bytearray(here.read_bytes())
     content[18:20] = (8).to_bytes(2, "little")  # e_machine of MIPS
@@ -134,9 +134,9 @@ def test_two_builds_give_the_same_bytes_and_what_mptcplab_finds(
 
     monkeypatch.setattr(prebuilt, "MODULE", package)
     monkeypatch.syspath_prepend(str(site))
-    found = find_kernel(cache=tmp_path / "cache", inputs=OF_ENTRIES)
-    assert (found.key, found.tree, found.built) == ("a" * 64, "", "2020-02-02T00:00:00+00:00")
-    assert found.package.startswith("mptcplab-kernel ")
+    built = find_kernel(cache=tmp_path / "cache", inputs=OF_ENTRIES)
+    assert (built.key, built.tree, built.built) == ("a" * 64, "", "2020-02-02T00:00:00+00:00")
+    assert built.package.startswith("mptcplab-kernel ")
 
 
 @pytest.mark.slow

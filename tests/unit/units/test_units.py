@@ -58,8 +58,8 @@ def test_values_of_one_unit_add_up(data: st.DataObject) -> None:
     kind = data.draw(kinds)
     unit = data.draw(st.sampled_from([*kind.units]))
     most = kind.largest // kind.units[unit] // 2
-    one, other = data.draw(st.integers(0, most)), data.draw(st.integers(0, most))
-    assert kind.parse(f"{one} {unit}") + kind.parse(f"{other} {unit}") == kind.parse(f"{one + other} {unit}")
+    first, other = data.draw(st.integers(0, most)), data.draw(st.integers(0, most))
+    assert kind.parse(f"{first} {unit}") + kind.parse(f"{other} {unit}") == kind.parse(f"{first + other} {unit}")
 
 
 @pytest.mark.parametrize(("kind", "unit"), [(kind, unit) for kind in KINDS for unit in kind.units])

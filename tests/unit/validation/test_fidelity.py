@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from validation.fidelity import __main__ as command
 from validation.fidelity import forms, gather, sides, wire
-from validation.fidelity.kept import Present
+from validation.fidelity.earlier_results import Present
 from validation.fidelity.place import place
 from validation.fidelity.totals import TOGETHER, totals
 
@@ -71,7 +71,7 @@ def test_a_duration_is_cut_to_the_budget_after_the_last_event(tmp_path: Path) ->
     """At 20 Mbit/s the budget of 20 MB lasts 8 s, or somewhat longer for what is payload of them."""
     down = '[[events]]\nat = "15 s"\ntype = "down"\nlink = "link1"\n'
     plain, failing = (forms.comparable(_point(tmp_path, FLOW + more).scenario)[0] for more in ("", down))
-    seconds = [one.workloads["bulk"].duration.seconds for one in (plain, failing)]  # type: ignore[attr-defined]
+    seconds = [scenario.workloads["bulk"].duration.seconds for scenario in (plain, failing)]  # type: ignore[attr-defined]
     assert seconds[0] in (8, 9)
     assert seconds[1] == seconds[0] + 15
 
@@ -100,7 +100,7 @@ def test_offload_is_refused_where_packets_are_lost(tmp_path: Path) -> None:
 
 def test_buckets_are_enlarged_where_they_are_the_default(tmp_path: Path) -> None:
     links = sides.with_buckets(_point(tmp_path, 'links.link1.forward.burst = "4 kB"\n' + FLOW).scenario).links
-    assert [str(one.burst) for one in (links["link1"].forward, links["link2"].forward)] == ["4 kB", "15 kB"]
+    assert [str(link.burst) for link in (links["link1"].forward, links["link2"].forward)] == ["4 kB", "15 kB"]
     assert links["access1"].forward.burst is None, "it has no rate"
 
 
@@ -168,16 +168,16 @@ def test_a_side_is_compared_with_the_lab(tmp_path: Path) -> None:
     _results(tmp_path / "virtual-7.2" / "made", [100.0, 101.0, 102.0])
     _results(tmp_path / "stock-7.2" / "made", [95.0, 96.1, 97.0], beyond=[0, 7, 0])
     _results(tmp_path / "stock-6.12" / "made", [], refused="the kernel lacks it")
-    found = gather.gathered({"made": _Now("f"), "missing": _Now("f")}, tmp_path)["scenarios"]
-    assert list(found) == ["made"]
-    compared = found["made"]["sides"]["stock-7.2"]
+    scenarios = gather.gather_comparisons({"made": _Now("f"), "missing": _Now("f")}, tmp_path)["scenarios"]
+    assert list(scenarios) == ["made"]
+    compared = scenarios["made"]["sides"]["stock-7.2"]
     assert (compared["ran"], compared["kernels"]) == (["virtual-7.2", "stock-7.2"], ["kernel"] * 2)
-    assert found["made"]["sides"]["stock-6.12"] == {"refused": "the kernel lacks it"}
+    assert scenarios["made"]["sides"]["stock-6.12"] == {"refused": "the kernel lacks it"}
     _results(tmp_path / "virtual-7.2" / "other", [], refused="no eBPF")
     _results(tmp_path / "stock-7.2" / "other", [95.0, 96.1, 97.0])
-    other = gather.gathered({"other": _Now("f")}, tmp_path)["scenarios"]["other"]["sides"]["stock-7.2"]
+    other = gather.gather_comparisons({"other": _Now("f")}, tmp_path)["scenarios"]["other"]["sides"]["stock-7.2"]
     assert other == {"refused": "no eBPF"}, "the lab cannot, which is why there is nothing to compare"
-    rows = {row["metric"]: row for row in found["made"]["sides"]["stock-7.2"]["rows"]}
+    rows = {row["metric"]: row for row in scenarios["made"]["sides"]["stock-7.2"]["rows"]}
     assert rows["goodput_mbps"]["percent"] == pytest.approx(-4.92, abs=0.01)
     assert rows["goodput_mbps"]["beyond"] == [[0, 0, 0], [0, 7, 0]]
     assert rows["goodput_mbps"]["values"] == [[100.0, 101.0, 102.0], [95.0, 96.1, 97.0]]
@@ -195,8 +195,8 @@ def test_a_side_whose_runs_fail_says_where(lab: list[str], stock: list[str], exp
     for side, errors in (("virtual-7.2", lab), ("stock-7.2", stock)):
         failed = [{"run": "seed 1", "error": error} for error in errors]
         _results(tmp_path / side / "made", [1.0, 2.0, 3.0], failed=failed)
-    found = gather.gathered({"made": _Now("f")}, tmp_path)["scenarios"]["made"]["sides"]["stock-7.2"]
-    assert found == {"refused": expected}
+    measured = gather.gather_comparisons({"made": _Now("f")}, tmp_path)["scenarios"]["made"]["sides"]["stock-7.2"]
+    assert measured == {"refused": expected}
 
 
 def test_flows_that_share_a_queue_are_compared_together_too(tmp_path: Path) -> None:
@@ -206,15 +206,15 @@ def test_flows_that_share_a_queue_are_compared_together_too(tmp_path: Path) -> N
         _results(folder, goodputs)
         document = json.loads((folder / "results.json").read_text())
         (row,) = document["rows"]
-        rest = {"values": [10.0 + 0.01 * number - one for number, one in enumerate(goodputs)], "n": 3}
+        rest = {"values": [10.0 + 0.01 * number - goodput for number, goodput in enumerate(goodputs)], "n": 3}
         document["rows"] += [row | {"workload": name, "goodput_mbps": rest} for name in ("other", "call")]
         document["rows"] += totals(document["rows"], {"bulk", "other"})
         (folder / "results.json").write_text(json.dumps(document))
-    rows = gather.gathered({"made": _Now("f")}, tmp_path)["scenarios"]["made"]["sides"]["stock-7.2"]["rows"]
-    found = {row["workload"]: row for row in rows if row["metric"] == "goodput_mbps"}
-    assert found[TOGETHER]["a"] == pytest.approx(10.01)
-    assert place(found[TOGETHER]) == ""
-    assert place(found["bulk"]) == "?"
+    rows = gather.gather_comparisons({"made": _Now("f")}, tmp_path)["scenarios"]["made"]["sides"]["stock-7.2"]["rows"]
+    rows_of = {row["workload"]: row for row in rows if row["metric"] == "goodput_mbps"}
+    assert rows_of[TOGETHER]["a"] == pytest.approx(10.01)
+    assert place(rows_of[TOGETHER]) == ""
+    assert place(rows_of["bulk"]) == "?"
 
 
 def test_results_of_a_former_form_are_left_out(tmp_path: Path) -> None:
@@ -222,11 +222,11 @@ def test_results_of_a_former_form_are_left_out(tmp_path: Path) -> None:
     for side in ("virtual-7.2", "stock-7.2"):
         _results(tmp_path / side / "made", [1.0, 2.0, 3.0], form="former")
     _results(tmp_path / "local" / "made", [1.0, 2.0, 3.0])
-    assert gather.gathered({"made": _Now("f")}, tmp_path) == {"kernels": {}, "scenarios": {}, "spread": {}}
+    assert gather.gather_comparisons({"made": _Now("f")}, tmp_path) == {"kernels": {}, "scenarios": {}, "spread": {}}
     _results(tmp_path / "stock-6.12" / "made", [1.0, 2.0, 3.0], form="former", ran="something else")
-    found = gather.gathered({"made": _Now("former")}, tmp_path)
-    assert list(found["scenarios"]["made"]["sides"]) == ["stock-7.2"]
-    assert list(found["spread"]) == ["made"]
+    document = gather.gather_comparisons({"made": _Now("former")}, tmp_path)
+    assert list(document["scenarios"]["made"]["sides"]) == ["stock-7.2"]
+    assert list(document["spread"]) == ["made"]
 
 
 def test_one_flow_has_no_row_of_all(tmp_path: Path) -> None:
@@ -238,8 +238,8 @@ def test_one_flow_has_no_row_of_all(tmp_path: Path) -> None:
 def test_seeds_follow_from_how_much_the_lab_itself_differs(tmp_path: Path) -> None:
     """With a deviation of 1 % on both sides, the interval of five seeds is ± 1.76 %, which is 2.78 * sqrt(2 / 5) %."""
     _results(tmp_path / "virtual-7.2" / "made", [99.0, 100.0, 101.0])
-    (found,) = gather.gathered({"made": _Now("f"), "missing": _Now("f")}, tmp_path)["spread"].values()
-    (row,) = found["rows"]
+    (spread,) = gather.gather_comparisons({"made": _Now("f"), "missing": _Now("f")}, tmp_path)["spread"].values()
+    (row,) = spread["rows"]
     assert (row["mean"], row["percent"], row["n"]) == (100.0, 1.0, 3)
     assert 5 < row["needed"] < 15
 
@@ -284,7 +284,7 @@ def test_results_of_several_kernels_are_not_compared(tmp_path: Path) -> None:
     _results(tmp_path / "virtual-7.2" / "made", [99.0, 100.0, 101.0], kernels=["a"])
     _results(tmp_path / "virtual-7.2" / "other", [99.0, 100.0, 101.0], kernels=["b"])
     with pytest.raises(RuntimeError, match=r"virtual-7.2 are of several kernels \(a: made; b: other\)"):
-        gather.gathered({"made": _Now("f"), "other": _Now("f")}, tmp_path)
+        gather.gather_comparisons({"made": _Now("f"), "other": _Now("f")}, tmp_path)
 
 
 @pytest.mark.parametrize(

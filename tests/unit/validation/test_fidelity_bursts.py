@@ -9,12 +9,15 @@ from pathlib import Path
 
 import pytest
 from validation.fidelity import bursts
-from validation.fidelity.bursts import Row
+from validation.fidelity.bursts import BurstRow
 
 
 def test_a_path_has_its_shares_with_and_without_the_rule(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "bursts.json"
-    made = [Row("requests", "screen over link1>access1", 75.0, 3), Row("requests", "screen over link9", 1.0, 3)]
+    made = [
+        BurstRow("requests", "screen over link1>access1", 75.0, 3),
+        BurstRow("requests", "screen over link9", 1.0, 3),
+    ]
     file.write_text(json.dumps({"rows": [asdict(row) for row in made]}))
     older = {"workload": "screen over link1>access1", "metric": "share_percent", "a": 100.0, "b": 70.92}
     goodput = older | {"metric": "goodput_mbps", "a": 1.0, "b": 2.0}

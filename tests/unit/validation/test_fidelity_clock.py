@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from validation.fidelity import clock, forms
-from validation.fidelity.clock import Row
+from validation.fidelity.clock import ClockRow
 
 from mptcplab.plan.compile import compile_plan
 from mptcplab.scenario.load import load
@@ -23,7 +23,7 @@ def _entry(second: int | None) -> tuple[str, ...]:
     else:
         with clock.starting_at(second):
             plan = compile_plan(point.scenario, seed=1)
-    (program,) = (one for one in plan.programs if "ss-redir" in str(one.argv))
+    (program,) = (program for program in plan.programs if "ss-redir" in str(program.argv))
     assert ("date" in program.uses) == (second is not None)
     return program.argv
 
@@ -36,8 +36,8 @@ def test_the_clock_is_set_and_then_the_proxy_starts() -> None:
 
 def test_a_second_has_a_line_where_all_sides_ran(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "clock.json"
-    made = [Row(side, 0, 80.0 + number) for number, side in enumerate(clock.SIDES)]
-    made += [Row(clock.LAB, 1, 7.0)]
+    made = [ClockRow(side, 0, 80.0 + number) for number, side in enumerate(clock.SIDES)]
+    made += [ClockRow(clock.LAB, 1, 7.0)]
     file.write_text(json.dumps({"rows": [asdict(row) for row in made]}))
     monkeypatch.setattr(clock, "FILE", file)
     assert clock.table().splitlines()[2:] == ["| 0 | 80.0 | 81.0 | 82.0 |"]
@@ -56,7 +56,7 @@ def test_the_second_is_the_reason_if_paths_follow_it(
 ) -> None:
     file = tmp_path / "clock.json"
     monkeypatch.setattr(clock, "FILE", file)
-    made = [Row(side, second, share) for side in clock.SIDES for second, share in enumerate(shares)]
+    made = [ClockRow(side, second, share) for side in clock.SIDES for second, share in enumerate(shares)]
     file.write_text(json.dumps({"rows": [asdict(row) for row in made]}))
     assert bool(clock.reason(clock.SCENARIO)) == is_shown
     assert not clock.reason("two-paths")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from validation.fidelity import commands, forms
-from validation.fidelity.commands import Row
+from validation.fidelity.commands import CommandRow
 
 from mptcplab.campaign import record
 from mptcplab.plan.model import Plan
@@ -29,7 +29,7 @@ def test_only_what_sets_a_path_up_is_late() -> None:
     assert _plan() == plain, "a change must not outlive its run"
     assert changed.setup == plain.setup
     for before, after in zip(plain.events, changed.events, strict=True):
-        late = [one.argv[2] for one in after.commands if one.argv[:2] == ("sh", "-c")]
+        late = [command.argv[2] for command in after.commands if command.argv[:2] == ("sh", "-c")]
         if before.kind == "up":
             assert late[0] == "sleep 0.02 && exec ip link set dev access1 up"
             assert len(late) == len(before.commands)
@@ -39,15 +39,17 @@ def test_only_what_sets_a_path_up_is_late() -> None:
 
 def test_the_lab_stands_beside_itself_and_the_stock_kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "commands.json"
-    made = [Row("virtual-6.12-slower", seed, 7.25) for seed in (1, 2)] + [Row("virtual-6.1-slower", 1, 7.0)]
+    made = [CommandRow("virtual-6.12-slower", seed, 7.25) for seed in (1, 2)] + [
+        CommandRow("virtual-6.1-slower", 1, 7.0)
+    ]
     file.write_text(json.dumps({"rows": [asdict(row) for row in made]}))
     rows = [
         {"metric": "share_percent", "values": [[1], [2]]},
         {"metric": "goodput_mbps", "values": [[8.5, 8.5], [7.5]]},
     ]
-    found = {"scenarios": {commands.SCENARIO: {"sides": {"stock-6.12-slower": {"rows": rows}}}}}
+    document = {"scenarios": {commands.SCENARIO: {"sides": {"stock-6.12-slower": {"rows": rows}}}}}
     monkeypatch.setattr(commands, "FILE", file)
-    monkeypatch.setattr(commands, "document", lambda: found)
+    monkeypatch.setattr(commands, "document", lambda: document)
     (line,) = commands.table().splitlines()[2:]
     print(line)
     assert line.startswith("| 6.12 | 8.5")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from validation.fidelity import older
-from validation.fidelity.older import Row
+from validation.fidelity.older import OlderRow
 
 from mptcplab.plan.compile import compile_plan
 from mptcplab.scenario.load import load
@@ -18,9 +18,9 @@ _EXAMPLE = Path(__file__).parents[3] / "examples/transfer.toml"
 
 
 def _plan(variant: str) -> str:
-    one = older.VARIANTS[variant]
-    with one.patched():
-        return str(compile_plan(one.change(load(_EXAMPLE).points[-1].scenario), seed=1).to_dict())
+    side = older.VARIANTS[variant]
+    with side.patched():
+        return str(compile_plan(side.change(load(_EXAMPLE).points[-1].scenario), seed=1).to_dict())
 
 
 def test_each_variant_changes_what_it_says() -> None:
@@ -38,7 +38,7 @@ def test_each_variant_changes_what_it_says() -> None:
 def test_the_table_compares_kernels_by_seeds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = [("as-it-is", "stock:6.1", 1.5), ("as-it-is", "stock:6.12", 1.0), ("softirqs", "stock:6.1", 1.0)]
     file = tmp_path / "older.json"
-    rows = [asdict(Row(kernel, variant, seed, seconds)) for variant, kernel, seconds in made for seed in (1, 2)]
+    rows = [asdict(OlderRow(kernel, variant, seed, seconds)) for variant, kernel, seconds in made for seed in (1, 2)]
     file.write_text(json.dumps({"rows": rows}))
     monkeypatch.setattr(older, "FILE", file)
     _, _, *lines = older.table().splitlines()

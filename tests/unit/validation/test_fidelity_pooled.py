@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from validation.fidelity.all_scenarios import ALL, DRAWN, NOT_DRAWN, difference_of, is_drawn, pool
 from validation.fidelity.classes import SLOWER, SLOWEST
-from validation.fidelity.pooled import ALL, DRAWN, NOT_DRAWN, difference_of, is_drawn, pool
 
 from mptcplab.scenario.load import load
 

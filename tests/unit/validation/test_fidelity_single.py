@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The interval of a difference where the other side has a single run (validation/fidelity/single.py)."""
+"""The interval of a difference where the other side has a single run (validation/fidelity/single_runs.py)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from validation.fidelity.cells import cell
-from validation.fidelity.single import with_single_runs
+from validation.fidelity.single_runs import with_single_runs
 
 
 def _row(lab: list[float], other: list[float], **more: Any) -> dict[str, Any]:

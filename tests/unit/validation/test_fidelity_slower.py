@@ -58,7 +58,7 @@ def test_delays_that_are_drawn_become_longer(tmp_path: Path) -> None:
     more = 'links.link1.jitter = "2 ms"\nlinks.link2.extra_delay = ["0 ms", "1 ms", "5 ms"]\n'
     links = slower(_make(tmp_path, more + _FLOW)).links
     assert str(links["link1"].forward.jitter) == "8 ms"
-    assert [str(one) for one in links["link2"].forward.extra_delay] == ["0 ns", "4 ms", "20 ms"]
+    assert [str(time) for time in links["link2"].forward.extra_delay] == ["0 ns", "4 ms", "20 ms"]
 
 
 @pytest.mark.parametrize(
@@ -170,7 +170,7 @@ def test_what_has_a_time_of_its_own_is_refused(tmp_path: Path) -> None:
 
 def test_outages_and_programs_of_the_users_stay_with_a_scenario() -> None:
     outage = load(forms.files()["gateways/outage"]).points[-1].scenario
-    before, after = (next(iter(one.gateways.values())).outages[-1] for one in (outage, slower(outage)))
+    before, after = (next(iter(scenario.gateways.values())).outages[-1] for scenario in (outage, slower(outage)))
     assert (int(after.at), int(after.downtime)) == (TIMES * int(before.at), TIMES * int(before.downtime))
     control = load(forms.files()["ebpf/my-control"]).points[-1].scenario
     assert slower(control).bpf == control.bpf != ()
@@ -180,10 +180,10 @@ def test_far_slower_networks_stay_below_the_timer_of_syns(tmp_path: Path) -> Non
     """Beyond it a connection begins otherwise, and MPTCP may fall back; four times slower is what all rows have."""
     farther = Slowdown(MOST_TIMES)
     with pytest.raises(ValueError, match=r"64 times slower, a delay of 0.64 s would exceed the timer of SYNs"):
-        farther.of(_make(tmp_path, _FLOW))
+        farther.apply(_make(tmp_path, _FLOW))
     text = _HEAD.replace('"10 ms"', '"5 ms"')
     (tmp_path / "near.toml").write_text(text + _FLOW.replace("60 s", "10 s"))
-    changed = farther.of(load(tmp_path / "near.toml").points[-1].scenario)
+    changed = farther.apply(load(tmp_path / "near.toml").points[-1].scenario)
     assert _texts(changed.links["link1"].forward, "rate", "delay") == ["156250 bit/s", "320 ms"]
 
 
@@ -193,8 +193,8 @@ def test_mptcp_stays_where_a_handshake_takes_long(delay: str, is_kept: bool, tmp
     (tmp_path / "long.toml").write_text(_HEAD.replace('"10 ms"', f'"{delay}"') + _FLOW)
     scenario = load(tmp_path / "long.toml").points[-1].scenario
     setting = "net.mptcp.syn_retrans_before_tcp_fallback"
-    found = {name: one.sysctl.get(setting) for name, one in slower(scenario).transports.items()}
-    assert found == dict.fromkeys(("client", "server"), 128 if is_kept else None)
+    values = {name: transport.sysctl.get(setting) for name, transport in slower(scenario).transports.items()}
+    assert values == dict.fromkeys(("client", "server"), 128 if is_kept else None)
     if is_kept:
         with pytest.raises(ValueError, match="MPTCP would fall back on this kernel"):
             slower_for_older(scenario)
@@ -204,6 +204,8 @@ def test_mptcp_stays_where_a_handshake_takes_long(delay: str, is_kept: bool, tmp
 
 def test_no_comparison_of_mptcp_is_one_of_tcp() -> None:
     """It was in eight scenarios. In many-flows the server has plain TCP on purpose."""
-    uses = {name: found["sides"].get(SLOWER, {}).get("mptcp", {}) for name, found in document()["scenarios"].items()}
-    fallen = {name for name, use in uses.items() if any("fell back" in str(one) for one in use.values())}
+    uses = {
+        name: scenario["sides"].get(SLOWER, {}).get("mptcp", {}) for name, scenario in document()["scenarios"].items()
+    }
+    fallen = {name for name, use in uses.items() if any("fell back" in str(text) for text in use.values())}
     assert fallen == {"behaviour/many-flows"}

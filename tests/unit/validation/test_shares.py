@@ -7,18 +7,18 @@ import json
 from dataclasses import asdict
 from pathlib import Path
 
-from validation.shares import Row, joined, read, table
+from validation.shares import ShareRow, join_rows, read, table
 
 
-def _row(control: str, seed: int, mptcp: float, engine: str = "stock:7.2") -> Row:
-    return Row(engine, "7.2.13", control, seed, mptcp, 4.0)
+def _row(control: str, seed: int, mptcp: float, engine: str = "stock:7.2") -> ShareRow:
+    return ShareRow(engine, "7.2.13", control, seed, mptcp, 4.0)
 
 
 def test_new_rows_replace_only_those_of_the_same_runs() -> None:
     old = [_row("reno", 1, 8.0), _row("lia", 1, 4.0), _row("lia", 2, 4.0)]
     new = [_row("lia", 1, 5.0), _row("lia", 1, 6.0, engine="virtual")]
-    found = joined(old, new)
-    assert sorted(row.mptcp_mbps for row in found) == [4.0, 5.0, 6.0, 8.0]
+    pairs = join_rows(old, new)
+    assert sorted(row.mptcp_mbps for row in pairs) == [4.0, 5.0, 6.0, 8.0]
 
 
 def test_a_control_that_was_not_measured_has_an_empty_cell(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ import click
 import pytest
 from playwright.sync_api import Browser
 from website import hooks
-from website.generated import list_generated, write_commands, write_gallery
+from website.page_generator import list_generated, write_commands, write_gallery
 from website.stage import ROOT, _find_pages, _place_of_page, _source, separate_lists, stage_pages
 from website.versions import add_version
 

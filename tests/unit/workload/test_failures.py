@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from tests.unit.made_manifest import workload
+from tests.unit.manifests import workload
 
 from mptcplab.errors import LabError
 from mptcplab.guest.timeline import _ProgramState
@@ -57,7 +57,7 @@ def _start(conn: int, t_ns: int, **more: Any) -> dict[str, Any]:
     return {"event": "start", "conn": conn, "t_ns": 10 * S + t_ns, **more}
 
 
-def _recording(
+def _make_recording(
     folder: Path,
     *client: dict[str, Any],
     server: tuple[dict[str, Any], ...] = (),
@@ -88,7 +88,7 @@ def _warnings(recording: Recording, described: dict[str, Any]) -> list[str]:
 def test_a_connection_that_is_not_established_is_a_row(tmp_path: Path) -> None:
     """It delivered nothing until it was given up, and what was down then is named."""
     events = ((2 * S, "down", "link2"), (3 * S, "up", "link2"), (5 * S, "down", "link1"), (30 * S, "down", "link3"))
-    recording = _recording(tmp_path, _end(0, 18 * S, "connect-timeout"), events=events)
+    recording = _make_recording(tmp_path, _end(0, 18 * S, "connect-timeout"), events=events)
     reading = workload(REQUESTS).read(recording, "new")
     assert (reading.goodput_bps, reading.duration_s, reading.metrics) == (0, 10, {})
     assert _warnings(recording, REQUESTS) == [
@@ -98,7 +98,7 @@ def test_a_connection_that_is_not_established_is_a_row(tmp_path: Path) -> None:
 
 
 def test_failures_are_counted_by_reason(tmp_path: Path) -> None:
-    recording = _recording(
+    recording = _make_recording(
         tmp_path,
         _end(0, int(8.5 * S), "refused", errno="ECONNREFUSED"),
         _start(1, 9 * S),
@@ -116,7 +116,9 @@ def test_failures_are_counted_by_reason(tmp_path: Path) -> None:
 
 def test_a_time_that_is_not_known_is_not_made_up(tmp_path: Path) -> None:
     """The flows of `web` begin at any time, and only a handshake that is given up says how long it took."""
-    recording = _recording(tmp_path, _end(0, 9 * S, "ENOBUFS", errno="ENOBUFS"), _end(1, 25 * S, "connect-timeout"))
+    recording = _make_recording(
+        tmp_path, _end(0, 9 * S, "ENOBUFS", errno="ENOBUFS"), _end(1, 25 * S, "connect-timeout")
+    )
     assert _warnings(recording, {"kind": "web"}) == [
         "1 of 2 connections were not established: ENOBUFS; the first at 9 s of the run",
         "1 of 2 connections were not established: connect-timeout after 10 s; the first at 25 s of the run",
@@ -126,7 +128,7 @@ def test_a_time_that_is_not_known_is_not_made_up(tmp_path: Path) -> None:
 
 def test_what_only_the_server_saw_is_not_hidden(tmp_path: Path) -> None:
     """Its client counts the connection as complete; of one that failed at both ends, the client's reason counts."""
-    recording = _recording(
+    recording = _make_recording(
         tmp_path,
         _start(0, 8 * S),
         _end(0, 9 * S, None),
@@ -148,16 +150,16 @@ def test_what_only_the_server_saw_is_not_hidden(tmp_path: Path) -> None:
 
 def test_a_connection_that_failed_before_it_said_what_it_is_for(tmp_path: Path) -> None:
     """The server does not know its number at the client. It is not counted twice."""
-    alone = _recording(tmp_path / "alone", _end(0, 9 * S, None), server=(_end(0, 9 * S, "header"),))
+    alone = _make_recording(tmp_path / "alone", _end(0, 9 * S, None), server=(_end(0, 9 * S, "header"),))
     assert _warnings(alone, REQUESTS) == [
         "1 of 1 connections failed: header, as only the server saw; the first at 9 s of the run"
     ]
-    both = _recording(tmp_path / "both", _end(0, 9 * S, "reset"), server=(_end(0, 9 * S, "header"),))
+    both = _make_recording(tmp_path / "both", _end(0, 9 * S, "reset"), server=(_end(0, 9 * S, "header"),))
     assert len(_warnings(both, REQUESTS)) == 1
 
 
 def test_nothing_delivered_without_a_failure_is_an_error(tmp_path: Path) -> None:
-    recording = _recording(tmp_path, _end(0, 9 * S, None))
+    recording = _make_recording(tmp_path, _end(0, 9 * S, None))
     for described in (REQUESTS, {"kind": "flow", "reverse": False}, STREAM, STREAM | {"reverse": True}):
         with pytest.raises(LabError, match="new: no connection delivered anything"):
             workload(described).read(recording, "new")
@@ -167,7 +169,7 @@ def test_messages_after_a_failure_are_lost(tmp_path: Path) -> None:
     """A call that breaks after a second of four is not a good call: what was due later did not arrive either."""
     packets = {"event": "packets", "conn": 0, "seq": [0, 1], "sent_ns": [18 * S, 19 * S], "delay_ns": [0, 0]}
     received = _end(0, 12 * S, "interrupted", messages=2, last_ns=19 * S) | {"bytes": 2000}
-    recording = _recording(
+    recording = _make_recording(
         tmp_path,
         _start(0, 8 * S),
         _end(0, 10 * S, "reset", errno="EPIPE", first_ns=18 * S, messages=3),
@@ -186,7 +188,7 @@ def test_messages_after_a_failure_are_lost(tmp_path: Path) -> None:
 def test_a_transfer_that_breaks_off_has_no_higher_rate(tmp_path: Path, goal: dict[str, str], seconds: float) -> None:
     """Its 9 kB arrived in the first 4.5 s, and its sender learnt of the failure 9 s after its SYN."""
     received = _end(0, 20 * S, "interrupted", first_ns=18 * S, last_ns=int(22.5 * S)) | {"bytes": 9000}
-    recording = _recording(
+    recording = _make_recording(
         tmp_path,
         _start(0, 8 * S),
         _end(0, 17 * S, "timeout", errno="ETIMEDOUT") | {"connect_ns": 0},
@@ -201,7 +203,7 @@ def test_a_transfer_that_breaks_off_has_no_higher_rate(tmp_path: Path, goal: dic
 
 def test_requests_that_break_off_have_no_higher_rate(tmp_path: Path) -> None:
     answer = {"event": "request", "conn": 0, "t_ns": 20 * S, "asked_ns": 19 * S, "response": 1000}
-    recording = _recording(tmp_path, _start(0, 9 * S), answer, _end(0, 14 * S, "reset", errno="EPIPE"))
+    recording = _make_recording(tmp_path, _start(0, 9 * S), answer, _end(0, 14 * S, "reset", errno="EPIPE"))
     reading = workload(REQUESTS | {"count": 5}).read(recording, "new")
     assert (reading.duration_s, reading.goodput_bps) == (5, 1600)
     assert reading.metrics["response_p50_ms"] == 1000
@@ -209,7 +211,7 @@ def test_requests_that_break_off_have_no_higher_rate(tmp_path: Path) -> None:
 
 def test_a_stream_that_is_not_established_is_a_row(tmp_path: Path) -> None:
     for reverse in (False, True):
-        recording = _recording(tmp_path / str(reverse), _end(0, 18 * S, "connect-timeout"))
+        recording = _make_recording(tmp_path / str(reverse), _end(0, 18 * S, "connect-timeout"))
         reading = workload(STREAM | {"reverse": reverse}).read(recording, "new")
         assert (reading.goodput_bps, reading.duration_s, reading.metrics) == (0, 10, {})
 
@@ -217,12 +219,12 @@ def test_a_stream_that_is_not_established_is_a_row(tmp_path: Path) -> None:
 def test_a_row_says_how_many_failed_after_how_long_and_why() -> None:
     refused = Failure("refused", 8.5, 0.5, was_established=False, errno="ECONNREFUSED")
     reset = Failure("reset", 12, 3, was_established=True, errno="EPIPE")
-    one, other = Failures(4, (refused, reset)), Failures(4, (refused,))
+    first, other = Failures(4, (refused, reset)), Failures(4, (refused,))
     assert failed_in_runs([Failures(0, ())]) is None
     at_once = failed_in_runs([Failures(1, (Failure("unreachable", 4, 1e-6, was_established=False),))])
     assert at_once is not None
     assert at_once.text_in(1) == "1 of 1: unreachable at once"
-    in_one, in_two = failed_in_runs([one]), failed_in_runs([one, Failures(0, ()), other])
+    in_one, in_two = failed_in_runs([first]), failed_in_runs([first, Failures(0, ()), other])
     assert in_one is not None
     assert in_one.text_in(1) == "2 of 4: refused (ECONNREFUSED) after 0.5 s, reset (EPIPE) after 3 s"
     assert in_two is not None

@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from tests.unit.made_manifest import manifest, workload
+from tests.unit.manifests import manifest, workload
 
 from mptcplab.errors import LabError
 from mptcplab.metrics.connections import group_failures
@@ -42,7 +42,7 @@ def _times(total: float, connect: float = 0.0, **more: Any) -> str:
     return json.dumps(event, separators=(",", ":"))
 
 
-def _recording(
+def _make_recording(
     folder: Path,
     described: dict[str, Any],
     *,
@@ -89,7 +89,7 @@ def _cells(recording: Recording, described: dict[str, Any]) -> list[tuple[int, s
 
 
 def test_a_download_without_a_connection_is_a_row(tmp_path: Path) -> None:
-    recording = _recording(tmp_path, HTTP, err=(REFUSED, _times(3.055), NOTHING), seconds=3.055)
+    recording = _make_recording(tmp_path, HTTP, err=(REFUSED, _times(3.055), NOTHING), seconds=3.055)
     reading = workload(HTTP).read(recording, "new")
     assert (reading.goodput_bps, reading.duration_s, reading.metrics) == (0, 3.055, {})
     assert _warnings(recording, HTTP) == [
@@ -102,7 +102,7 @@ def test_what_arrived_until_a_download_broke_counts(tmp_path: Path) -> None:
     """400 bytes of one file and 1000 of the other in 10 s; the time of the whole one alone is a completion time."""
     described = HTTP | {"files": 2}
     err = (TIMED_OUT, _times(9, 1), PART, _times(1, 0.1), SERVED)
-    recording = _recording(tmp_path, described, err=err)
+    recording = _make_recording(tmp_path, described, err=err)
     reading = workload(described).read(recording, "new")
     assert (reading.goodput_bps, reading.metrics) == (8 * 1400 / 10, {})
     items = workload(described).items(recording, "new")
@@ -120,7 +120,7 @@ def test_equal_reasons_are_one(tmp_path: Path, first: str, second: str) -> None:
     described = HTTP | {"files": 2}
     messages = [BROKEN.replace("600", number) for number in (first, second)]
     err = (messages[0], _times(4, 1), PART, messages[1], _times(5, 1), PART)
-    recording = _recording(tmp_path, described, err=err)
+    recording = _make_recording(tmp_path, described, err=err)
     assert _cells(recording, described) == [
         (2, "curl: (18) transfer closed with bytes remaining to read after 3 s to 4 s")
     ]
@@ -133,7 +133,7 @@ def test_instants_side_by_side_are_known_if_all_began_together(tmp_path: Path) -
     err = (REFUSED, REFUSED, _times(3), _times(3), NOTHING, NOTHING, REFUSED, _times(4), NOTHING)
     for files, connections, known in ((3, 3, [5, 5, 6]), (3, 2, [5, None, None])):
         described = HTTP | {"files": files, "connections": connections}
-        recording = _recording(tmp_path / str(connections), described, err=err)
+        recording = _make_recording(tmp_path / str(connections), described, err=err)
         failed = workload(described).failed_connections(recording, "new").failed
         assert [failure.at_s for failure in failed] == known
         assert "3 of 3 connections were not established" in _warnings(recording, described)[0]
@@ -143,7 +143,7 @@ def test_instants_side_by_side_are_known_if_all_began_together(tmp_path: Path) -
 def test_an_instant_that_is_not_known_is_not_made_up(tmp_path: Path) -> None:
     described = HTTP | {"files": 3, "connections": 2}
     err = (_times(1, 0.1), SERVED, REFUSED, _times(3), NOTHING, _times(1, 0.1), SERVED)
-    assert _warnings(_recording(tmp_path, described, err=err), described) == [
+    assert _warnings(_make_recording(tmp_path, described, err=err), described) == [
         "1 of 3 connections were not established: curl: (7) Failed to connect to 10.0.2.2 port 5001: Couldn't connect "
         "to server after 3 s"
     ]
@@ -151,7 +151,7 @@ def test_an_instant_that_is_not_known_is_not_made_up(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("status", [7, 18, 28, 52, 55, 56, 97])
 def test_these_statuses_of_curl_are_failed_connections(tmp_path: Path, status: int) -> None:
-    recording = _recording(tmp_path, HTTP, err=(f"curl: ({status}) text", _times(3, 1), PART))
+    recording = _make_recording(tmp_path, HTTP, err=(f"curl: ({status}) text", _times(3, 1), PART))
     assert _cells(recording, HTTP) == [(1, f"curl: ({status}) text after 2 s")]
     assert workload(HTTP).read(recording, "new").goodput_bps == 8 * 400 / 10
 
@@ -162,13 +162,13 @@ def test_other_statuses_of_curl_end_the_run(tmp_path: Path, status: int) -> None
     described = HTTP | {"files": 2, "connections": 1}
     err = (TIMED_OUT, _times(9, 1), PART, f"curl: ({status}) text", _times(1, 1), NOTHING)
     with pytest.raises(LabError, match="differs from the served one"):
-        workload(described).read(_recording(tmp_path, described, err=err), "new")
+        workload(described).read(_make_recording(tmp_path, described, err=err), "new")
 
 
 def test_a_corrupt_file_is_no_failed_connection(tmp_path: Path) -> None:
     for number, err in enumerate([(_times(9, 1), PART), (TIMED_OUT, _times(9, 1), PART, _times(9, 1), PART)]):
         described = HTTP | {"files": number + 1}
-        recording = _recording(tmp_path / str(number), described, err=err)
+        recording = _make_recording(tmp_path / str(number), described, err=err)
         with pytest.raises(LabError, match="differs from the served one"):
             workload(described).read(recording, "new")
 
@@ -177,7 +177,7 @@ def test_a_download_that_is_repeated_is_no_failed_connection(tmp_path: Path) -> 
     """As before, it is a broken download."""
     described = HTTP | {"retries": 2}
     err = (TIMED_OUT, _times(2, 1, exitcode=56), PART, _times(1, 0.1, exitcode=0), SERVED)
-    recording = _recording(tmp_path, described, err=err)
+    recording = _make_recording(tmp_path, described, err=err)
     assert _cells(recording, described) == []
     reading = workload(described).read(recording, "new")
     assert (reading.goodput_bps, reading.metrics) == (800, {"broken_downloads": 1})
@@ -190,7 +190,7 @@ def test_the_last_try_of_a_file_that_never_arrives_fails(tmp_path: Path) -> None
         *(TIMED_OUT, _times(2, 1, exitcode=56), PART, BROKEN, _times(3, 1, exitcode=18), PART),
         *(REFUSED, _times(1, exitcode=7), NOTHING, _times(1, 0.1, exitcode=0), SERVED),
     )
-    recording = _recording(tmp_path, described, err=err)
+    recording = _make_recording(tmp_path, described, err=err)
     (failure,) = workload(described).failed_connections(recording, "new").failed
     assert (failure.reason, failure.at_s) == ("curl: (18) transfer closed with bytes remaining to read", 7.1)
     assert workload(described).read(recording, "new").metrics["broken_downloads"] == 2
@@ -199,7 +199,7 @@ def test_the_last_try_of_a_file_that_never_arrives_fails(tmp_path: Path) -> None
 def test_retries_side_by_side_have_the_right_number(tmp_path: Path) -> None:
     described = HTTP | {"files": 2, "connections": 2, "retries": 1}
     refused = (REFUSED, _times(1, exitcode=7), NOTHING)
-    recording = _recording(tmp_path, described, err=(*refused, _times(1, 0.1, exitcode=0), SERVED, *refused))
+    recording = _make_recording(tmp_path, described, err=(*refused, _times(1, 0.1, exitcode=0), SERVED, *refused))
     assert _cells(recording, described) == [
         (1, "curl: (7) Failed to connect to 10.0.2.2 port 5001: Couldn't connect to server after 1 s")
     ]
@@ -217,7 +217,7 @@ def test_a_test_of_iperf3_without_a_connection_is_a_row(tmp_path: Path) -> None:
     described = IPERF3 | {"connections": 3}
     out = _report("unable to connect to server: Connection refused", connected=False)
     for status in (0, 1):
-        recording = _recording(tmp_path / str(status), described, out=out, status=status, seconds=3)
+        recording = _make_recording(tmp_path / str(status), described, out=out, status=status, seconds=3)
         assert workload(described).read(recording, "new").goodput_bps == 0
         assert workload(described).read(recording, "new").duration_s == 3
         assert _warnings(recording, described) == [
@@ -231,7 +231,7 @@ def test_what_iperf3_received_until_a_connection_broke_counts(tmp_path: Path) ->
     out = _report("unable to send control message: Broken pipe", end={"sum_received": {"bytes": 500}})
     for reverse, received in ((False, 700), (True, 500)):
         described = IPERF3 | {"reverse": reverse}
-        recording = _recording(tmp_path / str(reverse), described, out=out, received=700)
+        recording = _make_recording(tmp_path / str(reverse), described, out=out, received=700)
         reading = workload(described).read(recording, "new")
         assert (reading.goodput_bps, reading.duration_s) == (8 * received / 5, 5)
         assert _cells(recording, described) == [(1, "unable to send control message: Broken pipe (EPIPE)")]
@@ -239,7 +239,9 @@ def test_what_iperf3_received_until_a_connection_broke_counts(tmp_path: Path) ->
 
 def test_a_size_that_breaks_off_has_no_higher_rate(tmp_path: Path) -> None:
     described = {key: value for key, value in IPERF3.items() if key != "duration"} | {"size": "1 MB"}
-    recording = _recording(tmp_path, described, out=_report("control socket has closed unexpectedly"), received=700)
+    recording = _make_recording(
+        tmp_path, described, out=_report("control socket has closed unexpectedly"), received=700
+    )
     assert workload(described).read(recording, "new").duration_s == 10
 
 
@@ -247,7 +249,7 @@ def test_a_size_that_breaks_off_has_no_higher_rate(tmp_path: Path) -> None:
     "error", ["unable to set TCP_CONGESTION: Supplied congestion control algorithm not supported on this host", "x"]
 )
 def test_another_error_of_iperf3_ends_the_run(tmp_path: Path, error: str) -> None:
-    recording = _recording(tmp_path, IPERF3, out=_report(error), status=1)
+    recording = _make_recording(tmp_path, IPERF3, out=_report(error), status=1)
     with pytest.raises(LabError, match=f"new: iperf3: {error}"):
         workload(IPERF3).read(recording, "new")
 
@@ -255,7 +257,7 @@ def test_another_error_of_iperf3_ends_the_run(tmp_path: Path, error: str) -> Non
 def test_a_report_that_is_none_ends_the_run(tmp_path: Path) -> None:
     for number, out in enumerate(["", "[]", "iperf3: error", "{}"]):
         with pytest.raises(LabError, match="cannot be read"):
-            workload(IPERF3).read(_recording(tmp_path / str(number), IPERF3, out=out), "new")
+            workload(IPERF3).read(_make_recording(tmp_path / str(number), IPERF3, out=out), "new")
 
 
 # socat
@@ -266,7 +268,7 @@ WRITE = "2025/01/01 00:00:17 socat[25] E write(5, 0x1a800936000, 65536): Connect
 
 def test_a_transfer_without_a_connection_is_a_row(tmp_path: Path) -> None:
     err = (CONNECT, "flow: pattern: Broken pipe")
-    recording = _recording(tmp_path, TRANSFER, err=err, server_err="", status=1, seconds=3)
+    recording = _make_recording(tmp_path, TRANSFER, err=err, server_err="", status=1, seconds=3)
     reading = workload(TRANSFER).read(recording, "new")
     assert (reading.goodput_bps, reading.duration_s) == (0, 3)
     assert _warnings(recording, TRANSFER) == [
@@ -279,21 +281,21 @@ def test_a_transfer_without_a_connection_is_a_row(tmp_path: Path) -> None:
 def test_what_arrived_until_a_transfer_broke_counts(tmp_path: Path, server_err: str, received: int) -> None:
     """Its reader reports it if it noticed the failure; else, the samples of its sockets tell."""
     err = (WRITE, "flow: pattern: Broken pipe")
-    recording = _recording(tmp_path, TRANSFER, err=err, server_err=server_err, status=1, received=700)
+    recording = _make_recording(tmp_path, TRANSFER, err=err, server_err=server_err, status=1, received=700)
     assert workload(TRANSFER).read(recording, "new").goodput_bps == 8 * received / 10
     assert _cells(recording, TRANSFER) == [(1, "write: Connection timed out (ETIMEDOUT)")]
 
 
 def test_another_error_of_socat_ends_the_run(tmp_path: Path) -> None:
     err = ("2025/01/01 00:00:17 socat[26] E unknown device/address", "flow: pattern: Broken pipe")
-    recording = _recording(tmp_path, TRANSFER, err=err, status=1)
+    recording = _make_recording(tmp_path, TRANSFER, err=err, status=1)
     with pytest.raises(LabError, match=r"new: socat failed: .*unknown device"):
         workload(TRANSFER).read(recording, "new")
 
 
 def test_a_file_that_differs_ends_the_run(tmp_path: Path) -> None:
     with pytest.raises(LabError, match="differs from the data sent"):
-        workload(TRANSFER).read(_recording(tmp_path, TRANSFER, err=(SERVED,), server_err=PART), "new")
+        workload(TRANSFER).read(_make_recording(tmp_path, TRANSFER, err=(SERVED,), server_err=PART), "new")
 
 
 # Texts that do not fit into a message
@@ -310,7 +312,7 @@ def test_a_file_that_differs_ends_the_run(tmp_path: Path) -> None:
 def test_a_reason_is_one_line_of_moderate_length(
     tmp_path: Path, described: dict[str, Any], outputs: dict[str, Any]
 ) -> None:
-    recording = _recording(tmp_path, described, **outputs)
+    recording = _make_recording(tmp_path, described, **outputs)
     (failed,) = workload(described).failed_connections(recording, "new").failed
     print(failed.reason)
     assert failed.reason.isprintable()
@@ -330,7 +332,7 @@ def test_an_error_quotes_a_part_of_a_long_text(
     tmp_path: Path, described: dict[str, Any], outputs: dict[str, Any]
 ) -> None:
     with pytest.raises(LabError) as error:
-        workload(described).read(_recording(tmp_path, described, **outputs), "new")
+        workload(described).read(_make_recording(tmp_path, described, **outputs), "new")
     assert f"{error.value.message} {error.value.hint}".isprintable()
     assert len(error.value.message) < 300 > len(error.value.hint or "")
 
@@ -349,7 +351,7 @@ def test_it_ends_the_run_if_it_is_to(
     tmp_path: Path, described: dict[str, Any], outputs: dict[str, Any], error: str
 ) -> None:
     described = described | {"failures": "end"}
-    recording = _recording(tmp_path, described, **outputs)
+    recording = _make_recording(tmp_path, described, **outputs)
     assert _cells(recording, described) == []
     with pytest.raises(LabError, match=error) as raised:
         workload(described).read(recording, "new")

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.made_manifest import manifest, workload
+from tests.unit.manifests import manifest, workload
 
 from mptcplab.errors import LabError
 from mptcplab.recording.record import Recording
@@ -71,20 +71,22 @@ def test_copies_count_once() -> None:
     ],
 )
 def test_the_e_model(delay_ms: float, lost: float, rating: float, score: float) -> None:
-    found = r_factor(delay_ms, lost)
-    print(f"d {delay_ms} ms, {lost} %: R {found:.2f}, MOS {mean_opinion_score(found):.3f}")
-    assert found == pytest.approx(rating, abs=0.01)
-    assert mean_opinion_score(found) == pytest.approx(score, abs=0.005)
+    factor = r_factor(delay_ms, lost)
+    print(f"d {delay_ms} ms, {lost} %: R {factor:.2f}, MOS {mean_opinion_score(factor):.3f}")
+    assert factor == pytest.approx(rating, abs=0.01)
+    assert mean_opinion_score(factor) == pytest.approx(score, abs=0.005)
 
 
 @given(st.floats(0, 2000), st.floats(0, 2000), st.floats(0, 100), st.floats(0, 100))
-def test_worse_networks_make_worse_calls(one: float, other: float, few: float, many: float) -> None:
-    (fast, slow), (few, many) = sorted((one, other)), sorted((few, many))
+def test_worse_networks_make_worse_calls(shorter: float, other: float, few: float, many: float) -> None:
+    (fast, slow), (few, many) = sorted((shorter, other)), sorted((few, many))
     assert 0 <= r_factor(slow, many) <= r_factor(fast, few) <= 93.2
     assert 1 <= mean_opinion_score(r_factor(slow, many)) <= mean_opinion_score(r_factor(fast, few)) <= 4.5
 
 
-def _recording(folder: Path, described: dict[str, Any], client: list[dict[str, Any]], server: list[Any]) -> Recording:
+def _make_recording(
+    folder: Path, described: dict[str, Any], client: list[dict[str, Any]], server: list[Any]
+) -> Recording:
     (folder / "out").mkdir()
     for side, events in (("client", client), ("server", server)):
         (folder / "out" / f"it.{side}.out").write_text("".join(json.dumps(event) + "\n" for event in events))
@@ -98,7 +100,7 @@ def test_reading_a_stream(tmp_path: Path) -> None:
     client = [{"event": "end", "conn": 0, "t_ns": 1000, "bytes": 0, "first_ns": 1000, "messages": 10}]
     packets = {"event": "packets", "seq": [*range(8)], "delay_ns": [20_000_000] * 7 + [60_000_000]}
     server = [packets, {"event": "end", "conn": 0, "t_ns": 1000, "bytes": 800, "messages": 8, "last_ns": 900_001_000}]
-    reading = workload(described).read(_recording(tmp_path, described, client, server), "it")
+    reading = workload(described).read(_make_recording(tmp_path, described, client, server), "it")
     assert reading.duration_s == 1, "the last message's turn belongs to it"
     assert reading.goodput_bps == 6400
     assert reading.metrics["late_percent"] == pytest.approx(10)
@@ -109,7 +111,7 @@ def test_reading_cross_traffic_of_which_nothing_arrived(tmp_path: Path) -> None:
     described = {"kind": "udp", "duration": "1 s", "reverse": False, "from": "client", "to": "server"}
     client = [{"event": "end", "conn": 0, "t_ns": 1000, "bytes": 0, "first_ns": 1000, "messages": 10}]
     server = [{"event": "end", "conn": 0, "t_ns": 1000, "bytes": 0, "messages": 0, "last_ns": None, "delay_sum_ns": 0}]
-    reading = workload(described).read(_recording(tmp_path, described, client, server), "it")
+    reading = workload(described).read(_make_recording(tmp_path, described, client, server), "it")
     assert (reading.goodput_bps, dict(reading.metrics)) == (0, {"lost_percent": 100})
 
 
@@ -119,7 +121,7 @@ def test_reading_flows(tmp_path: Path) -> None:
         {"event": "request", "asked_ns": start * 10**9, "t_ns": start * 10**9 + took * 10**6, "response": 1000}
         for start, took in ((0, 80), (1, 100), (2, 500))
     ]
-    reading = workload(described).read(_recording(tmp_path, described, answers, []), "it")
+    reading = workload(described).read(_make_recording(tmp_path, described, answers, []), "it")
     assert reading.duration_s == pytest.approx(2.5)
     assert reading.goodput_bps == pytest.approx(8 * 3000 / 2.5)
     assert reading.metrics["flows"] == 3
@@ -129,12 +131,12 @@ def test_reading_flows(tmp_path: Path) -> None:
 def test_nothing_answered_is_an_error(tmp_path: Path) -> None:
     described = {"kind": "requests", "from": "client", "to": "server"}
     with pytest.raises(LabError, match="no connection delivered anything"):
-        workload(described).read(_recording(tmp_path, described, [], []), "it")
+        workload(described).read(_make_recording(tmp_path, described, [], []), "it")
 
 
 def test_a_damaged_download_is_an_error(tmp_path: Path) -> None:
     described = {"kind": "http", "from": "client", "to": "server", "files": 2}
-    recording = _recording(tmp_path, described, [], [])
+    recording = _make_recording(tmp_path, described, [], [])
     line = '{"event":"stream","bytes":10,"checksum":"aa"}\n'
     (tmp_path / "out" / "it.server.err").write_text(line)
     (tmp_path / "out" / "it.client.err").write_text(line + "curl: (56) Recv failure\n")

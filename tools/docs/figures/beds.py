@@ -105,18 +105,18 @@ def by_table() -> str:
 
 
 def _counts(values: Sequence[CloudValue]) -> list[str]:
-    counts = Counter(one.verdict for one in values)
+    counts = Counter(value.verdict for value in values)
     return [str(len(values)), *(str(counts[name] or "") for name in CLASSES)]
 
 
 def _ratios(values: Sequence[CloudValue]) -> str:
-    found = [median_or_nan(one.known) / one.published for one in values if one.published]
-    low, high = f"{min(found):.2f}", f"{max(found):.2f}"
+    ratios = [median_or_nan(value.known) / value.published for value in values if value.published]
+    low, high = f"{min(ratios):.2f}", f"{max(ratios):.2f}"
     return low if low == high else f"{low} to {high}"
 
 
 def _causes(values: Sequence[CloudValue]) -> str:
-    counts = Counter(name for one in values for name in one.moved_by)
+    counts = Counter(name for value in values for name in value.moved_by)
     return ", ".join(f"{name} ({count})" for name, count in counts.most_common(_CAUSES))
 
 
@@ -137,14 +137,15 @@ def machine(study: str) -> str:
     A line above the table says how much of it the source states.
     """
     parts = read(_STUDIES / study).machine
-    stated = [one.what for one in parts if not one.stated.startswith(_NOT_STATED)]
+    stated = [part.what for part in parts if not part.stated.startswith(_NOT_STATED)]
     names = f": {', '.join(stated)}" if stated else ""
     summary = (
         f"Of {len(parts)} properties the source states {len(stated) or 'none'}{names}. The others follow from what it "
         "says, or are open."
     )
     rows = [
-        [one.what, f"{one.stated} ({one.place})" if one.place else one.stated, one.implies, one.ours] for one in parts
+        [part.what, f"{part.stated} ({part.place})" if part.place else part.stated, part.implies, part.ours]
+        for part in parts
     ]
     table = table_of(["", "stated", "which implies", "here"], [[_one_line(cell) for cell in row] for row in rows])
     return f"{summary}\n\n{table}"

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tools.docs.beyond_window import dropped
-from tools.docs.figures import expected
+from tools.docs.beyond_window import count_dropped
+from tools.docs.figures import expectations
 from tools.docs.making.pages import table_of as markdown
 
 from mptcplab.report.table import interval_text
@@ -88,7 +88,7 @@ def four_subflows(folder: Path) -> str:
         return f"`{setting(run, 'hosts.client.transport.scheduler')}`{fix}"
 
     def cell(runs: Sequence[Run]) -> str:
-        drops = sum(dropped(folder / "runs" / setting(run, "run")) > 0 for run in runs)
+        drops = sum(count_dropped(folder / "runs" / setting(run, "run")) > 0 for run in runs)
         return f"{interval_text(_in_terms_of_tcp(runs))}; {drops}"
 
     return _beside_tcp_flows(folder, sender, cell)
@@ -96,11 +96,11 @@ def four_subflows(folder: Path) -> str:
 
 def _beside_tcp_flows(folder: Path, sender: Callable[[Run], str], cell: Callable[[Sequence[Run]], str]) -> str:
     """Return a table with a row for each number of TCP flows and a column for each sender."""
-    found: dict[str, dict[str, list[Run]]] = {}
+    runs: dict[str, dict[str, list[Run]]] = {}
     for run in _runs(folder):
-        found.setdefault(setting(run, "workloads.tcp.connections"), {}).setdefault(sender(run), []).append(run)
-    heads = list(next(iter(found.values())))
-    body = [[beside, *(cell(runs[head]) for head in heads)] for beside, runs in found.items()]
+        runs.setdefault(setting(run, "workloads.tcp.connections"), {}).setdefault(sender(run), []).append(run)
+    heads = list(next(iter(runs.values())))
+    body = [[beside, *(cell(runs[head]) for head in heads)] for beside, runs in runs.items()]
     return markdown(["TCP flows beside", *heads], body)
 
 
@@ -142,11 +142,11 @@ def _points(subject: Subject, runs: Sequence[Run]) -> list[Point]:
     for run in _with_reference(runs) if subject.name in _REFERENCE else runs:
         name = "TCP" if is_tcp(run) and subject.name not in _REFERENCE else control(run)
         values.setdefault((subject.place(run), name), []).append(subject.measure(run))
-    found = []
+    points = []
     for (place, name), of_point in values.items():
         fluid, random = subject.theories(place, name)
-        found.append(Point(place, NAMES.get(name, name), mean_interval(of_point), fluid, random))
-    return found
+        points.append(Point(place, NAMES.get(name, name), mean_interval(of_point), fluid, random))
+    return points
 
 
 #: Scenarios in which a value is a ratio to the same seed's run with TCP.
@@ -192,7 +192,7 @@ def _users(run: Run) -> str:
     return f"{int(setting(run, 'workloads.mptcp.connections')) // 5}"
 
 
-def _left(run: Run) -> float:
+def _tcp_share(run: Run) -> float:
     return goodput(run, "tcp") / (10 * PAYLOAD)
 
 
@@ -202,42 +202,42 @@ SUBJECTS = (
         "loss and round-trip time of link2 (link1: 0.2 %, 40 ms)",
         _link2,
         lambda run: goodput(run, "bulk") / goodput(run, "tcp bulk"),
-        expected.best_path,
+        expectations.best_path,
     ),
     Subject(
         "rfc6356-shared-bottleneck",
         "subflows beside TCP flows",
         lambda run: f"{setting(run, 'topology.paths')} beside {setting(run, 'workloads.tcp.connections')}",
         lambda run: goodput(run, "mptcp") / _tcp_flow(run, "tcp", "tcp"),
-        expected.shared_bottleneck,
+        expectations.shared_bottleneck,
     ),
     Subject(
         "rfc6356-congested-path",
         "TCP flows on link2 (on link1: 1)",
         lambda run: setting(run, "workloads.tcp2.connections"),
         lambda run: _share(run, "access2"),
-        expected.congested_path,
+        expectations.congested_path,
     ),
     Subject(
         "olia-scenario-a",
         "users of MPTCP / users of TCP",
         _users,
-        _left,
-        expected.scenario_a,
+        _tcp_share,
+        expectations.scenario_a,
     ),
     Subject(
         "olia-scenario-b",
         "",
         lambda _: "after",
         lambda run: _total(run) / _total(run, "tcp "),
-        expected.scenario_b,
+        expectations.scenario_b,
     ),
     Subject(
         "olia-scenario-c",
         "users of MPTCP / users of TCP",
         _users,
-        _left,
-        expected.scenario_c,
+        _tcp_share,
+        expectations.scenario_c,
     ),
 )
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
-from tools.docs.beyond_window import dropped
+from tools.docs.beyond_window import count_dropped
 from tools.docs.figures.dynamics import path_base_s, path_rates, path_waiting, path_windows
 from tools.docs.figures.window import KERNEL
 
@@ -26,10 +26,10 @@ Points = dict[tuple[str, ...], list[Recording]]
 
 def points(results: Results) -> Points:
     """Return the runs of each point of the sweep."""
-    found: Points = {}
+    points: Points = {}
     for run in results.recorded:
-        found.setdefault(tuple(run.settings.values()), []).append(run.recording)
-    return found
+        points.setdefault(tuple(run.settings.values()), []).append(run.recording)
+    return points
 
 
 def mean_text(values: Iterable[float], digits: int = 1) -> str:
@@ -57,12 +57,12 @@ def moves(recording: Recording) -> dict[str, float]:
     rates = path_rates(recording, "multipath")
     before, shared = (rates.mean(PATH2, *stretch) for stretch in (BEFORE, SHARED))
     tcp = path_rates(recording, "tcp").mean("access3>exit2", *SHARED)
-    away = rates.until(PATH2, JOIN_S, shared + 0.1 * (before - shared), falling=True)
-    back = rates.until(PATH2, LEAVE_S, 0.9 * before)
+    away = rates.time_until(PATH2, JOIN_S, shared + 0.1 * (before - shared), falling=True)
+    back = rates.time_until(PATH2, LEAVE_S, 0.9 * before)
     if away is None or back is None:
         raise ValueError(f"{recording.folder} ends before the rate of link2 has recovered")
-    found = {"away": away, "link1": rates.mean(PATH1, *SHARED) / 1e6, "link2": shared / 1e6}
-    return found | {"tcp": tcp / 4e6, "back": back, "grown": growth_s(recording)}
+    rates_of = {"away": away, "link1": rates.mean(PATH1, *SHARED) / 1e6, "link2": shared / 1e6}
+    return rates_of | {"tcp": tcp / 4e6, "back": back, "grown": growth_s(recording)}
 
 
 #: Windows in segments between which the growth of a freed path is timed: the largest remainder, and a full path.
@@ -94,17 +94,17 @@ def backlog(folder: Path) -> str:
         before = mean_text((rates.mean(PATH1, *BEFORE) / 1e6 for rates in runs), 2)
         after = mean_text((rates.mean(PATH1, JOIN_S, JOIN_S + 10) / 1e6 for rates in runs), 2)
         slowest = mean_text((float(rates.by_path[PATH1][JOIN_S:LEAVE_S].min()) / 1e6 for rates in runs), 2)
-        drops = ", ".join(str(dropped(recording.folder)) for recording in recordings)
-        name = f"`{scheduler}`" + "".join(KERNEL[one] for one in kernel)
+        drops = ", ".join(str(count_dropped(recording.folder)) for recording in recordings)
+        name = f"`{scheduler}`" + "".join(KERNEL[name] for name in kernel)
         rows.append((name, before, after, slowest, drops, str(len(runs))))
     head = ("scheduler", "before", "the first 10 s beside TCP flows", "slowest second beside them", "dropped", "n")
     return table(head, rows)
 
 
-def responsiveness(found: Points) -> str:
+def responsiveness(points: Points) -> str:
     """Return the table of times and rates."""
     rows = []
-    for (control,), recordings in found.items():
+    for (control,), recordings in points.items():
         runs = [moves(recording) for recording in recordings]
         cells = [mean_text((run[key] for run in runs), digits) for key, digits in
                  (("away", 1), ("link2", 2), ("tcp", 2), ("link1", 2), ("back", 1), ("grown", 1))]  # fmt: skip
@@ -123,16 +123,20 @@ FLUID = {
 }
 
 
-def friendliness(found: Points) -> str:
+def friendliness(points: Points) -> str:
     """Return the rates of all connections from 30 s to 115 s."""
     stretch, rows = (30, 115), []
-    for (control,), recordings in found.items():
-        own = [path_rates(recording, "multipath") for recording in recordings]
+    for (control,), recordings in points.items():
+        of_multipath = [path_rates(recording, "multipath") for recording in recordings]
         first = [path_rates(recording, "tcp1").mean("access3>exit3", *stretch) / 1e6 for recording in recordings]
         second = [path_rates(recording, "tcp2").mean("access4>exit4", *stretch) / 2e6 for recording in recordings]
-        by_path = [[rates.mean(path, *stretch) / 1e6 for rates in own] for path in ("access1>exit1", "access2>exit2")]
-        total = [one + two for one, two in zip(*by_path, strict=True)]
-        rows.append((control, *(mean_text(values, 2) for values in (*by_path, total, first, second)), str(len(own))))
+        by_path = [
+            [rates.mean(path, *stretch) / 1e6 for rates in of_multipath] for path in ("access1>exit1", "access2>exit2")
+        ]
+        total = [rate + two for rate, two in zip(*by_path, strict=True)]
+        rows.append(
+            (control, *(mean_text(values, 2) for values in (*by_path, total, first, second)), str(len(of_multipath)))
+        )
     head = (
         "congestion control",
         "MPTCP on link1",
@@ -145,10 +149,10 @@ def friendliness(found: Points) -> str:
     return table(head, rows)
 
 
-def queue(found: Points) -> str:
+def queue(points: Points) -> str:
     """Return the waiting packets, from 10 s to 30 s, by number of paths."""
     rows: list[Row] = []
-    for (control, more), recordings in found.items():
+    for (control, more), recordings in points.items():
         runs = [path_waiting(recording, "multipath", 10, 30) for recording in recordings]
         packets = [sum(path.packets for path in run.values()) for run in runs]
         delay = [1e3 * float(np.mean([path.delay_s for path in run.values()])) for run in runs]
@@ -160,24 +164,24 @@ def queue(found: Points) -> str:
 BESIDE = (60, 100)
 
 
-def _beside(recordings: Sequence[Recording]) -> tuple[str, str]:
+def _rates_beside(recordings: Sequence[Recording]) -> tuple[str, str]:
     """Return the rates in Mbit/s of MPTCP on both paths together, and of the TCP flow beside it."""
-    own = [path_rates(recording, "multipath") for recording in recordings]
+    of_multipath = [path_rates(recording, "multipath") for recording in recordings]
     tcp = [path_rates(recording, "tcp").mean("access3>exit2", *BESIDE) / 1e6 for recording in recordings]
-    return mean_text(((rates.mean(PATH1, *BESIDE) + rates.mean(PATH2, *BESIDE)) / 1e6 for rates in own), 2), mean_text(
-        tcp, 2
-    )
+    return mean_text(
+        ((rates.mean(PATH1, *BESIDE) + rates.mean(PATH2, *BESIDE)) / 1e6 for rates in of_multipath), 2
+    ), mean_text(tcp, 2)
 
 
-def equal(found: Points) -> str:
+def equal(points: Points) -> str:
     """Return both paths' queueing delay, alone (15 s to 40 s) and beside the TCP flow (60 s to 100 s)."""
     rows = []
-    for (control,), recordings in found.items():
+    for (control,), recordings in points.items():
         cells = []
         for stretch in ((15, 40), BESIDE):
             runs = [path_waiting(recording, "multipath", *stretch) for recording in recordings]
             cells += [mean_text(1e3 * run[path].delay_s for run in runs) for path in (PATH1, PATH2)]
-        rows.append((control, *cells, *_beside(recordings), str(len(recordings))))
+        rows.append((control, *cells, *_rates_beside(recordings), str(len(recordings))))
     head = ("congestion control", "link1 alone (ms)", "link2 alone (ms)", "link1 shared (ms)", "link2 shared (ms)",
             "MPTCP (Mbit/s)", "TCP flow (Mbit/s)", "n")  # fmt: skip
     return table(head, rows)
@@ -190,7 +194,7 @@ def latecomer(folder: Path) -> str:
         waiting = [path_waiting(recording, "multipath", *BESIDE) for recording in recordings]
         smallest = [path_base_s(recording, "tcp") * 1e3 for recording in recordings]
         delays = (mean_text(1e3 * run[path].delay_s for run in waiting) for path in (PATH1, PATH2))
-        rows.append((start, mean_text(smallest), *delays, *_beside(recordings), str(len(recordings))))
+        rows.append((start, mean_text(smallest), *delays, *_rates_beside(recordings), str(len(recordings))))
     head = (
         "TCP flow from",
         "its min RTT (ms)",

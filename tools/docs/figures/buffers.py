@@ -15,22 +15,22 @@ _MODES = {0: "", 1: "retransmission", 2: "penalisation", 3: "both"}
 
 def table_of(folder: Path) -> str:
     """Return the table of goodput in Mbit/s, from the results in ``folder``."""
-    return grid.Grid(["receive buffer"], [grid.largest(_BUFFER)], _sender, {"": grid.value()}).table_of(folder)
+    return grid.Grid(["receive buffer"], [grid.last_value(_BUFFER)], _sender, {"": grid.value()}).table_of(folder)
 
 
 def counts_of(folder: Path) -> str:
     """Return the means per run of segments retransmitted opportunistically, and of windows halved."""
-    counts = grid.joined(
-        grid.counted(lambda row: [one.opportunistic_retransmissions for one in row.counts]),
-        grid.counted(lambda row: [one.penalties for one in row.counts]),
+    counts = grid.join(
+        grid.mean_count(lambda row: [count.opportunistic_retransmissions for count in row.counts]),
+        grid.mean_count(lambda row: [count.penalties for count in row.counts]),
     )
-    table = grid.Grid(["receive buffer"], [grid.largest(_BUFFER)], _sender_with_counts, {"": counts})
+    table = grid.Grid(["receive buffer"], [grid.last_value(_BUFFER)], _sender_with_counts, {"": counts})
     return table.table_of(folder)
 
 
 def with_fix(folder: Path) -> str:
     """Return goodput in Mbit/s on mainline and with the fix of the connection's window."""
-    return grid.Grid(["receive buffer"], [grid.largest(_BUFFER)], _sender_on_kernel, {"": grid.value()}).table_of(
+    return grid.Grid(["receive buffer"], [grid.last_value(_BUFFER)], _sender_on_kernel, {"": grid.value()}).table_of(
         folder
     )
 

@@ -64,20 +64,20 @@ def table_of(work: Path) -> str:
     for case in _CASES:
         try:
             write(case, file)
-            found = _read(file)
+            results = _read(file)
         finally:
             file.unlink(missing_ok=True)
-        (tshark_s, tshark_mb), (own_s, own_mb) = found["tshark"], found["own"]
-        rate = found["bytes"] / 1e6 / max(tshark_s, own_s)
-        cells = (case.name, f"{found['packets']:,}", f"{tshark_s:.0f}", f"{own_s:.0f}", f"{rate:.0f}")
-        lines.append(f"| {' | '.join(cells)} | {tshark_mb:.0f} | {own_mb:.0f} |")
+        (tshark_s, tshark_mb), (lab_s, lab_mb) = results["tshark"], results["own"]
+        rate = results["bytes"] / 1e6 / max(tshark_s, lab_s)
+        cells = (case.name, f"{results['packets']:,}", f"{tshark_s:.0f}", f"{lab_s:.0f}", f"{rate:.0f}")
+        lines.append(f"| {' | '.join(cells)} | {tshark_mb:.0f} | {lab_mb:.0f} |")
     return "\n".join(lines) + "\n"
 
 
 def _read(file: Path) -> dict[str, Any]:
     done = subprocess.run([sys.executable, "-c", _READ, str(file)], check=True, capture_output=True, text=True)
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
+    document: dict[str, Any] = json.loads(done.stdout)
+    return document
 
 
 class _Writer:

@@ -16,7 +16,7 @@ def files() -> tuple[Path, ...]:
     return (HEADER, *sorted(FOLDER.glob("coupled*.c")))
 
 
-def declared() -> list[str]:
+def list_functions() -> list[str]:
     """Return the functions that coupled.h declares, in its order."""
     return _DECLARED.findall(HEADER.read_text())
 
@@ -24,7 +24,7 @@ def declared() -> list[str]:
 def table_of(_: Path) -> str:
     """Return a row for each function: its name, the first line of its comment, and its return value."""
     sources = "\n".join(file.read_text() for file in files()[1:])
-    rows = [f"| `{name}` | {_in_full(_comment(name, sources))} |" for name in declared()]
+    rows = [f"| `{name}` | {_in_full(_comment(name, sources))} |" for name in list_functions()]
     return "\n".join(["| function | what it does |", "| --- | --- |", *rows]) + "\n"
 
 
@@ -34,9 +34,9 @@ def _in_full(text: str) -> str:
 
 
 def _comment(name: str, sources: str) -> str:
-    found = re.search(rf"/\*\*\n \* {name}\(\) - (.*?) \*/", sources, re.DOTALL)
-    if found:
-        lines = [line.strip().removeprefix("*").strip() for line in found[1].splitlines()]
+    comment = re.search(rf"/\*\*\n \* {name}\(\) - (.*?) \*/", sources, re.DOTALL)
+    if comment:
+        lines = [line.strip().removeprefix("*").strip() for line in comment[1].splitlines()]
         text, _, rest = "\n".join(lines).partition("\n@")
         returned = re.search(r"^Return: (.*?)(?:\n\n|\Z)", rest, re.MULTILINE | re.DOTALL)
         parts = [text, f"returns {returned[1]}"] if returned else [text]

@@ -27,12 +27,12 @@ FILES = 20
 
 def summary(reports: Iterable[Path], cpus: int) -> dict[str, Any]:
     """Return the content of tools/docs/durations.json: seconds of each file, and of the slowest tests."""
-    found = [one for report in reports for one in _cases(report)]
+    cases = [case for report in reports for case in _cases(report)]
     files: defaultdict[str, list[float]] = defaultdict(list)
-    for file, _, seconds in found:
+    for file, _, seconds in cases:
         files[file].append(seconds)
     by_file = {file: {"tests": len(times), "seconds": round(sum(times), 1)} for file, times in sorted(files.items())}
-    slowest = sorted(found, key=lambda one: -one[2])[:SLOWEST]
+    slowest = sorted(cases, key=lambda case: -case[2])[:SLOWEST]
     return {
         "cpus": cpus,
         "files": by_file,
@@ -49,12 +49,12 @@ def _cases(report: Path) -> Iterator[tuple[str, str, float]]:
 
 def folders() -> str:
     """Return the table of all tests by kind."""
-    found = _load()
+    durations = _load()
     lines = ["| tests | number | s, one after the other |", "| --- | --- | --- |"]
-    for folder in dict.fromkeys(map(_kind_folder, found["files"])):
-        those = [one for file, one in found["files"].items() if _kind_folder(file) == folder]
-        seconds = sum(one["seconds"] for one in those)
-        lines.append(f"| `{folder}` | {sum(one['tests'] for one in those)} | {seconds:.1f} |")
+    for folder in dict.fromkeys(map(_kind_folder, durations["files"])):
+        those = [entry for file, entry in durations["files"].items() if _kind_folder(file) == folder]
+        seconds = sum(entry["seconds"] for entry in those)
+        lines.append(f"| `{folder}` | {sum(entry['tests'] for entry in those)} | {seconds:.1f} |")
     return "\n".join(lines) + "\n"
 
 
@@ -67,13 +67,13 @@ def _kind_folder(file: str) -> str:
 def files() -> str:
     """Return the table of the files whose tests take longest together."""
     slowest = sorted(_load()["files"].items(), key=lambda item: -item[1]["seconds"])[:FILES]
-    rows = [f"| `{file}` | {one['tests']} | {one['seconds']:.1f} |" for file, one in slowest]
+    rows = [f"| `{file}` | {entry['tests']} | {entry['seconds']:.1f} |" for file, entry in slowest]
     return "\n".join(["| file | tests | s |", "| --- | --- | --- |", *rows]) + "\n"
 
 
 def tests() -> str:
     """Return the table of the slowest tests."""
-    rows = [f"| `{one['test'].replace('|', '/')}` | {one['seconds']:.1f} |" for one in _load()["slowest"]]
+    rows = [f"| `{test['test'].replace('|', '/')}` | {test['seconds']:.1f} |" for test in _load()["slowest"]]
     return "\n".join(["| test | s |", "| --- | --- |", *rows]) + "\n"
 
 

@@ -36,7 +36,7 @@ class Rates:
         """Return the mean over the steps from ``begin_s`` to ``end_s``."""
         return float(self.by_path[path][self._step(begin_s) : self._step(end_s)].mean())
 
-    def until(self, path: str, begin_s: float, level_bps: float, *, falling: bool = False) -> float | None:
+    def time_until(self, path: str, begin_s: float, level_bps: float, *, falling: bool = False) -> float | None:
         """Return the time from ``begin_s`` to the end of the first step with at least ``level_bps``, None without one.
 
         If ``falling``, it is the first step with at most ``level_bps``.
@@ -63,17 +63,17 @@ class QueueingSummary:
 
 def path_rates(recording: Recording, workload: str, *, step_s: float = 1.0) -> Rates:
     """Return the rates of a workload up to the end of its last whole step. Samples are interpolated."""
-    found: dict[str, list[tuple[Numbers, Numbers]]] = {}
+    rates: dict[str, list[tuple[Numbers, Numbers]]] = {}
     for path, rows in _subflows(recording, workload, sending=False):
         arrived = rows["bytes_received"].to_numpy().astype(float) * _BITS
-        found.setdefault(path, []).append((rows["time_ns"].to_numpy() / _NS_PER_S, arrived))
-    end_s = max(times[-1] for curves in found.values() for times, _ in curves)
+        rates.setdefault(path, []).append((rows["time_ns"].to_numpy() / _NS_PER_S, arrived))
+    end_s = max(times[-1] for curves in rates.values() for times, _ in curves)
     edges = np.arange(int(end_s / step_s) + 1) * step_s
     return Rates(
         step_s,
         {
             path: np.diff(sum((np.interp(edges, *curve, left=0.0) for curve in curves), np.zeros(len(edges)))) / step_s
-            for path, curves in found.items()
+            for path, curves in rates.items()
         },
     )
 
@@ -83,14 +83,14 @@ def path_waiting(recording: Recording, workload: str, begin_s: float, end_s: flo
 
     It uses the sender's samples, which have to be much more frequent than changes of the window.
     """
-    found = {}
+    delays = {}
     for path, rows in _subflows(recording, workload, sending=True):
         stretch = rows.filter(pl.col("time_ns").is_between(begin_s * _NS_PER_S, end_s * _NS_PER_S))
         delay_s = float(stretch["rtt_us"].to_numpy().mean() - _base_us(rows)) / _US_PER_S
         segments = stretch["data_segs_out"].to_numpy().astype(float)
         times = stretch["time_ns"].to_numpy() / _NS_PER_S
-        found[path] = QueueingSummary(delay_s, delay_s * float((segments[-1] - segments[0]) / (times[-1] - times[0])))
-    return found
+        delays[path] = QueueingSummary(delay_s, delay_s * float((segments[-1] - segments[0]) / (times[-1] - times[0])))
+    return delays
 
 
 def path_base_s(recording: Recording, workload: str) -> float:
@@ -116,8 +116,8 @@ def path_windows(recording: Recording, workload: str, path: str) -> tuple[Number
 def window_samples(recording: Recording, workload: str, path: str, begin_s: float, end_s: float) -> Numbers:
     """Return the sender's samples of a path's congestion windows, in segments, of all connections between two times."""
     stretch = pl.col("time_ns").is_between(begin_s * _NS_PER_S, end_s * _NS_PER_S)
-    found = [rows.filter(stretch) for name, rows in _subflows(recording, workload, sending=True) if name == path]
-    return np.concatenate([rows["snd_cwnd"].to_numpy().astype(float) for rows in found])
+    filters = [rows.filter(stretch) for name, rows in _subflows(recording, workload, sending=True) if name == path]
+    return np.concatenate([rows["snd_cwnd"].to_numpy().astype(float) for rows in filters])
 
 
 def _subflows(recording: Recording, workload: str, *, sending: bool) -> Iterator[tuple[str, pl.DataFrame]]:

@@ -75,7 +75,7 @@ def share(workload: str, link: str) -> Value:
     )
 
 
-def published(table: str, row: str, column: str) -> str:
+def published_value(table: str, row: str, column: str) -> str:
     """Return the published value of a study's table, with its interval if it has one."""
     (selected,) = select(table)
     value = selected.table.published[row][column]
@@ -95,7 +95,7 @@ def _subramani(loss: str, protocol: str) -> Case:
             "workloads.bulk.duration=20 s",
         ),
         goodput("bulk"),
-        published=published("subramani2018/4.6", loss, protocol),
+        published=published_value("subramani2018/4.6", loss, protocol),
     )
 
 
@@ -107,7 +107,7 @@ def _ito(connection: str, column: str, *settings: str) -> Case:
         ("links.line*.loss=0.5 %", *settings),
         goodput("bulk"),
         repeats=5,
-        published=published("ito2016/3", "0.5 %", column),
+        published=published_value("ito2016/3", "0.5 %", column),
     )
 
 
@@ -224,7 +224,7 @@ def measure(case: Case, settings: Sequence[str], out: Path) -> Interval:
     values = []
     for done in api.execute_runs(experiment.runs, out):
         assert done.result is not None
-        values.append(case.value({one.workload: one for one in done.result.measured}))
+        values.append(case.value({measurement.workload: measurement for measurement in done.result.measured}))
     return mean_interval(values)
 
 

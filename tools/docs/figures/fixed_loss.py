@@ -50,7 +50,7 @@ _VARIANTS: dict[str, tuple[Algorithm, int, Silence]] = {
 }
 
 
-def measured(folder: Path) -> str:
+def compare_links(folder: Path) -> str:
     """Return how many times as much link1 carries as link2, and how often link2's window is one segment.
 
     Each cell has the mean with its interval, from the results in ``folder``, and the Monte Carlo's value.

@@ -59,10 +59,10 @@ def fixed_point(kinds: Sequence[Users], capacities: Mapping[str, float]) -> list
                     load[link] += kind.number * rate
         return [load[link] / capacities[link] - 1 for link in links]
 
-    found = least_squares(overload, [math.log(0.005)] * len(links), bounds=(math.log(1e-9), 0))
-    if max(map(abs, found.fun)) > 1e-6:
-        raise ValueError(f"no fixed point: loads differ from capacities by {list(found.fun)}")
-    return rates(found.x)
+    solution = least_squares(overload, [math.log(0.005)] * len(links), bounds=(math.log(1e-9), 0))
+    if max(map(abs, solution.fun)) > 1e-6:
+        raise ValueError(f"no fixed point: loads differ from capacities by {list(solution.fun)}")
+    return rates(solution.x)
 
 
 def _windows(kind: Users, loss: Mapping[str, float]) -> list[float]:

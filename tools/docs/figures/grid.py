@@ -47,11 +47,11 @@ class Grid:
 def setting(key: str, names: Mapping[str, str] | None = None) -> Name:
     """Return a function that reads a swept key. ``names`` maps its values to their names in the table."""
 
-    def named(result: ResultRow) -> str:
+    def find_name(result: ResultRow) -> str:
         value = result.settings[key]
         return value if names is None else names[value]
 
-    return named
+    return find_name
 
 
 def code(key: str) -> Name:
@@ -62,10 +62,10 @@ def code(key: str) -> Name:
 def option(key: str, names: Mapping[int, str]) -> Name:
     """Return a function that reads the one number of a swept ``sysctl`` table, and maps it by ``names``."""
 
-    def named(result: ResultRow) -> str:
+    def find_name(result: ResultRow) -> str:
         return names[number_in(result.settings[key])]
 
-    return named
+    return find_name
 
 
 def number_in(table: str) -> int:
@@ -73,12 +73,12 @@ def number_in(table: str) -> int:
     return int(table.partition("=")[2].strip(" }") or 0)
 
 
-def largest(key: str) -> Name:
+def last_value(key: str) -> Name:
     """Return a function that reads the last value of a swept list, such as the maximum of ``tcp_rmem``."""
     return lambda result: str(json.loads(result.settings[key])[-1])
 
 
-def joined(*names: Name) -> Name:
+def join(*names: Name) -> Name:
     """Return a function that joins several names."""
     return lambda result: ", ".join(name(result) for name in names)
 
@@ -107,6 +107,6 @@ def workload(names: Mapping[str, str]) -> Name:
     return lambda result: names.get(result.workload, "")
 
 
-def counted(count: Callable[[ResultRow], Sequence[int | None]]) -> Name:
+def mean_count(count: Callable[[ResultRow], Sequence[int | None]]) -> Name:
     """Return a function that prints the mean of a kernel's count over the runs."""
-    return lambda result: f"{mean(one or 0 for one in count(result)):.0f}"
+    return lambda result: f"{mean(number or 0 for number in count(result)):.0f}"

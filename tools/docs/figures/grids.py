@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from tools.docs.figures.grid import Grid, Name, code, joined, option, setting, share, value, workload
+from tools.docs.figures.grid import Grid, Name, code, join, option, setting, share, value, workload
 
 from mptcplab.metrics.rows import ResultRow
 
@@ -15,7 +15,7 @@ _COUNTED = option("hosts.server.transport.sysctl", {0: "", 1: ", idle count"})
 _GOODPUT = {"": value()}
 
 
-def _beside(head: str, row: Name) -> Grid:
+def _pause_grid(head: str, row: Name) -> Grid:
     """Return a grid for coupled-idle-*.toml: goodput of the connection with pauses, and of the TCP flow beside it."""
     control = "hosts.server.transport.congestion_control"
     user = workload({"bursts": "MPTCP", "tcp": "TCP"})
@@ -38,7 +38,7 @@ GRIDS = {
     "hystart": Grid(
         ["congestion control"],
         [code(_CONTROL)],
-        joined(code("transport.scheduler"), option(_SYSCTL, {0: "Reno's", 1: "HyStart++"})),
+        join(code("transport.scheduler"), option(_SYSCTL, {0: "Reno's", 1: "HyStart++"})),
         _GOODPUT,
     ),
     "clean-paths": Grid(
@@ -53,8 +53,8 @@ GRIDS = {
         option(_SYSCTL, {0: "l / rtt²", 1: "l² / rtt"}),
         {": Mbit/s": value(), ": share of link1 %": share("link1")},
     ),
-    "coupled-idle-subflows": _beside("mean pause", setting("workloads.bursts.think")),
-    "coupled-idle-scheduler": _beside("scheduler", code("hosts.server.transport.scheduler")),
+    "coupled-idle-subflows": _pause_grid("mean pause", setting("workloads.bursts.think")),
+    "coupled-idle-scheduler": _pause_grid("scheduler", code("hosts.server.transport.scheduler")),
     "dropping-queue": Grid(
         ["jitter"],
         [setting("links.r2-server*.backward.jitter")],
@@ -63,7 +63,7 @@ GRIDS = {
     ),
     "best-path-schedulers": Grid(
         ["loss and delay of link2"],
-        [joined(setting("links.link2.forward.loss"), setting("links.link2.delay"))],
+        [join(setting("links.link2.forward.loss"), setting("links.link2.delay"))],
         _by_scheduler,
         _GOODPUT,
     ),

@@ -179,30 +179,30 @@ def read(kernel: str) -> dict[str, Any]:
     return dict(json.loads(output))
 
 
-def rows(found: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, str, str, str, str]]:
+def rows(hosts: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, str, str, str, str]]:
     """Yield a row for each setting: its name, the lab's value, Debian's, whether they agree, and a note with source."""
     for setting in SETTINGS:
-        ours = {kernel: of_lab(setting.name, one) for kernel, one in found.items()}
-        theirs = {kernel: _of_debian(setting, kernel, one) for kernel, one in found.items()}
+        ours = {kernel: of_lab(setting.name, host) for kernel, host in hosts.items()}
+        theirs = {kernel: _of_debian(setting, kernel, host) for kernel, host in hosts.items()}
         if not any(ours.values()):
             continue
-        same = all(ours[kernel] == theirs[kernel] for kernel in found if ours[kernel] is not None)
+        same = all(ours[kernel] == theirs[kernel] for kernel in hosts if ours[kernel] is not None)
         note = "; ".join(part for part in (setting.note, setting.source) if part)
         yield (setting.name, _by_kernel(ours), _by_kernel(theirs), "yes" if same else "**no**", note)
 
 
-def of_lab(name: str, found: Mapping[str, Any]) -> str | None:
+def of_lab(name: str, host: Mapping[str, Any]) -> str | None:
     """Return the value on a host, or the machine's if a host's namespace has none."""
     if "." not in name:
-        return _preemption(found[name]) if name == "preemption" else str(found[name])
-    own = found["host"][name]
-    value = own if own is not None else found["default"][name]
+        return _preemption(host[name]) if name == "preemption" else str(host[name])
+    host_value = host["host"][name]
+    value = host_value if host_value is not None else host["default"][name]
     return None if value is None else str(value)
 
 
-def _of_debian(setting: Setting, kernel: str, found: Mapping[str, Any]) -> str | None:
+def _of_debian(setting: Setting, kernel: str, host: Mapping[str, Any]) -> str | None:
     if setting.debian == DEFAULT:
-        return str(value) if (value := found["default"][setting.name]) is not None else None
+        return str(value) if (value := host["default"][setting.name]) is not None else None
     return setting.debian if isinstance(setting.debian, str) else setting.debian[kernel.partition("-")[0]]
 
 
@@ -219,10 +219,10 @@ def _by_kernel(values: Mapping[str, str | None]) -> str:
     return ", ".join(f"{kernel}: {'absent' if value is None else value}" for kernel, value in values.items())
 
 
-def table(found: Mapping[str, Mapping[str, Any]]) -> str:
+def table(hosts: Mapping[str, Mapping[str, Any]]) -> str:
     """Return the table as Markdown."""
     lines = ["| setting | lab | Debian | same | remark, source |", "| --- " * 5 + "|"]
-    lines += [f"| {' | '.join(row)} |" for row in rows(found)]
+    lines += [f"| {' | '.join(row)} |" for row in rows(hosts)]
     return "\n".join(lines)
 
 

@@ -40,7 +40,7 @@ def outcome() -> str:
     }
     total = sum(counts.values(), Counter[str]())
     rows = [
-        [name, str(count.total()), *(str(sum(count[one] for one in classes)) for classes in _COLUMNS.values())]
+        [name, str(count.total()), *(str(sum(count[class_] for class_ in classes)) for classes in _COLUMNS.values())]
         for name, count in {**counts, "all": total}.items()
         if count
     ]

@@ -46,8 +46,8 @@ def fixed_point(
 
 def _rates(kind: Users, loss: Mapping[str, float], segment: float, *, seed: int, knows_loss: bool) -> list[float]:
     probabilities = np.array([1 - np.prod([1 - loss[link] for link in path]) for path in kind.paths])
-    found = windows(kind.algorithm, probabilities, seed=seed, knows_loss=knows_loss)
-    return [float(segment * window) for window in found]
+    means = windows(kind.algorithm, probabilities, seed=seed, knows_loss=knows_loss)
+    return [float(segment * window) for window in means]
 
 
 def windows(

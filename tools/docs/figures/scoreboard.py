@@ -61,8 +61,10 @@ def values(folder: str = "") -> str:
     Of the fitted values it also says how many do not agree.
     """
     cells = {name: [cell for judged in judged_tables(name) for cell in judged.counted_once] for name in study_names()}
-    counts = {name: Counter(cell.counted_as for cell in own) for name, own in cells.items()}
-    outside = {name: sum(verdict_text(cell).startswith(f"{FITTED},") for cell in own) for name, own in cells.items()}
+    counts = {name: Counter(cell.counted_as for cell in cells) for name, cells in cells.items()}
+    outside = {
+        name: sum(verdict_text(cell).startswith(f"{FITTED},") for cell in cells) for name, cells in cells.items()
+    }
     return _counts_table("published values", counts, VALUE_CLASSES, folder, ("outside", outside))
 
 
@@ -74,10 +76,10 @@ def claims(folder: str = "") -> str:
     judged_claims = {
         name: [claim for judged in judged_tables(name) for claim in judged.claims] for name in study_names()
     }
-    counts = {name: Counter(claim.counted_as for claim in own) for name, own in judged_claims.items()}
+    counts = {name: Counter(claim.counted_as for claim in claims) for name, claims in judged_claims.items()}
     failing = {
-        name: sum(claim.counted_as == FITTED and claim.verdict == FAILS for claim in own)
-        for name, own in judged_claims.items()
+        name: sum(claim.counted_as == FITTED and claim.verdict == FAILS for claim in claims)
+        for name, claims in judged_claims.items()
     }
     return _counts_table("claims", counts, CLAIM_CLASSES, folder, ("do not hold", failing))
 
@@ -95,15 +97,19 @@ def _counts_table(
     """
     words, parts = fitted
     total = sum(counts.values(), Counter[str]())
-    shown = [one for one in classes if total[one.name]]
-    heads = ["study", noun, *("not judged yet" if one.head == "not judged" else one.head for one in shown)]
-    named = {f"[{name}]({folder}{_VALUES_PAGE}#{name})": (own, parts[name]) for name, own in counts.items() if own}
+    shown = [class_ for class_ in classes if total[class_.name]]
+    heads = ["study", noun, *("not judged yet" if class_.head == "not judged" else class_.head for class_ in shown)]
+    named = {
+        f"[{name}]({folder}{_VALUES_PAGE}#{name})": (counts_of, parts[name])
+        for name, counts_of in counts.items()
+        if counts_of
+    }
     rows = []
-    for name, (own, part) in {**named, "**all**": (total, sum(parts.values()))}.items():
-        row = [name, str(own.total())]
-        for one in shown:
-            note = f" ({part} {words})" if one.name == FITTED and part else ""
-            row.append(f"{own[one.name] or ''}{note}")
+    for name, (counts_of, part) in {**named, "**all**": (total, sum(parts.values()))}.items():
+        row = [name, str(counts_of.total())]
+        for class_ in shown:
+            note = f" ({part} {words})" if class_.name == FITTED and part else ""
+            row.append(f"{counts_of[class_.name] or ''}{note}")
         rows.append(row)
     return table_of(heads, rows)
 
@@ -180,11 +186,11 @@ def reasons_of_study(study: str) -> str:
     """
     marks, parts, written = _marks(study), [], set[str]()
     for judged in judged_tables(study):
-        own_marks = {text: marks[text] for text in reasons_of(judged)}
-        notes = list(reason_notes(judged, own_marks))
+        marks_of = {text: marks[text] for text in reasons_of(judged)}
+        notes = list(reason_notes(judged, marks_of))
         if notes:
             parts.append(f"Table {judged.selected.number}:")
-        for text, mark in own_marks.items():
+        for text, mark in marks_of.items():
             heads = [note for note in notes if note.startswith(f"{mark} ")]
             if text in written:
                 filled = judged.fill_quotes(text)

@@ -29,20 +29,23 @@ def outcome(work: Path, name: str, *arguments: str) -> dict[str, Any]:
         document = json.loads(done.stdout)
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(json.dumps(document))
-    found: dict[str, Any] = json.loads(file.read_text())
-    if found["errors"]:
+    results: dict[str, Any] = json.loads(file.read_text())
+    if results["errors"]:
         file.unlink()
-        raise ValueError(f"{found['errors'][0]['test']}: {found['errors'][0]['message']}")
-    return found
+        raise ValueError(f"{results['errors'][0]['test']}: {results['errors'][0]['message']}")
+    return results
 
 
 def table_of(work: Path) -> str:
     """Return the number of tests that pass with the command's default seed, and the names of tests that fail."""
-    found = outcome(work, "all")
+    document = outcome(work, "all")
     by_verdict: dict[str, list[str]] = {}
-    for one in found["results"]:
-        by_verdict.setdefault(one["verdict"], []).append(f"{one['test']}: {one['name']}")
-    counts = [len(found["virtual_seconds"]), *(len(by_verdict.get(verdict, ())) for verdict in ("ok", "skip", "flaky"))]
+    for result in document["results"]:
+        by_verdict.setdefault(result["verdict"], []).append(f"{result['test']}: {result['name']}")
+    counts = [
+        len(document["virtual_seconds"]),
+        *(len(by_verdict.get(verdict, ())) for verdict in ("ok", "skip", "flaky")),
+    ]
     failed = "; ".join(by_verdict.get("not ok", ())) or "none"
     head = ["labs", "passed", "skipped", "failed and known as flaky", "failed"]
     return markdown(head, [[*map(str, counts), failed]])

@@ -49,13 +49,13 @@ def table_of(folder: Path) -> str:
     values: dict[tuple[str, int], list[float]] = {}
     for control, paths, goodput in _runs(folder):
         values.setdefault((control, paths), []).append(goodput)
-    found = {place: mean_interval(of_place) for place, of_place in values.items()}
-    counts = sorted({paths for _, paths in found})
+    intervals = {place: mean_interval(of_place) for place, of_place in values.items()}
+    counts = sorted({paths for _, paths in intervals})
     widest = counts[-1]
-    path = found["reno", widest].mean / widest
-    rows = [_row(f"`{control}`", [found[control, n] for n in counts]) for control in ("reno", "semicoupled")]
+    path = intervals["reno", widest].mean / widest
+    rows = [_row(f"`{control}`", [intervals[control, n] for n in counts]) for control in ("reno", "semicoupled")]
     rows.append(["equation", *(number(math.sqrt(n) * path) for n in counts)])
-    rows.append(_row("`lia`", [found["lia", n] for n in counts]))
+    rows.append(_row("`lia`", [intervals["lia", n] for n in counts]))
     head = ["goodput, Mbit/s", *(f"{n} path{'s' if n > 1 else ''}" for n in counts)]
     return "\n".join("| " + " | ".join(cells) + " |" for cells in (head, ["---"] * len(head), *rows)) + "\n"
 

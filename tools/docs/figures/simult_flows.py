@@ -23,7 +23,7 @@ def table_of(work: Path, controls: Sequence[str] = CONTROLS, seeds: Sequence[int
     Tests that never fail are omitted.
     """
     outcomes = {control: [_results(work, control, seed) for seed in seeds] for control in controls}
-    tests = [one["name"] for one in outcomes[controls[0]][0]]
+    tests = [result["name"] for result in outcomes[controls[0]][0]]
     rows = [
         [f"{number}. {test}", *(_cell([run[number - 1] for run in outcomes[control]]) for control in controls)]
         for number, test in enumerate(tests, start=1)
@@ -37,14 +37,14 @@ def _results(work: Path, control: str, seed: int) -> list[dict[str, Any]]:
     arguments = ("simult_flows", "--congestion-control", control, "--seed", str(seed))
     results = selftests.outcome(work, f"simult-flows-{control}-{seed}", *arguments)["results"]
     # The last result is the kernel's own checks, if it complained.
-    return [one for one in results if one["name"] != "the kernel's own checks"]
+    return [result for result in results if result["name"] != "the kernel's own checks"]
 
 
 def _cell(results: Sequence[dict[str, Any]]) -> str:
     """Return the cell of one test, empty if all seeds pass. A test that the script calls flaky counts as well."""
-    failed = [one["reason"] for one in results if one["verdict"] != "ok"]
+    failed = [result["reason"] for result in results if result["verdict"] != "ok"]
     if not failed:
         return ""
     late = [_LATE.search(reason) for reason in failed]
-    excess = [100 * (int(found[1]) / int(found[2]) - 1) for found in late if found]
+    excess = [100 * (int(match[1]) / int(match[2]) - 1) for match in late if match]
     return f"{len(failed)} of {len(results)}" + (f", by {median(excess):.1f} %" if excess else "")

@@ -27,22 +27,22 @@ def problem(line: str, page: Page) -> str | None:
     for word in words:
         path = word.rstrip(";")
         if path.startswith(_FOLDERS) and not re.search(r"[*$\[{]|[A-Z]{4}", path):
-            created = any(path == one or path.startswith(one.rstrip("/") + "/") for one in made)
+            created = any(path == target or path.startswith(target.rstrip("/") + "/") for target in made)
             if not (ROOT / path).exists() and not created:
                 return f"there is no {path}"
     for start, word in enumerate(words):
         if start and words[start - 1] not in _SEPARATORS and not re.fullmatch(r"\w+=.*|exec|time", words[start - 1]):
             continue
-        found = None
+        problem = None
         if word == "mptcplab" or word.endswith("/mptcplab"):
-            found = _mptcplab(words[start + 1 :])
+            problem = _mptcplab(words[start + 1 :])
         elif word == "make":
-            found = _make(words[start + 1 :])
+            problem = _make(words[start + 1 :])
         elif word.startswith("python") and words[start + 1 : start + 2] == ["-m"]:
             module = words[start + 2]
-            found = None if importlib.util.find_spec(module) else f"there is no module {module}"
-        if found:
-            return found
+            problem = None if importlib.util.find_spec(module) else f"there is no module {module}"
+        if problem:
+            return problem
     return None
 
 

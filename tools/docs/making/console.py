@@ -49,7 +49,7 @@ def run(command: Command, folder: Path) -> str:
     return done.stderr + done.stdout
 
 
-def refreshed(block: Block, folder: Path, *, accept: bool = False) -> str:
+def refresh(block: Block, folder: Path, *, accept: bool = False) -> str:
     """Return the block with numbers from running its commands.
 
     With ``accept``, insert the whole output of a command that no longer has a line of the page; the author shortens
@@ -68,7 +68,7 @@ def refreshed(block: Block, folder: Path, *, accept: bool = False) -> str:
     return text
 
 
-def printed(script: str, folder: Path) -> str:
+def run_python(script: str, folder: Path) -> str:
     """Return the output of a page's Python. :raises ChangedOutputError: when it fails."""
     done = subprocess.run([sys.executable, "-c", script], cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode:
@@ -82,11 +82,11 @@ def update(shown: Sequence[str], output: Sequence[str], what: str) -> list[str]:
     Lines between two ``...`` must match together and in order; a line with another number of columns does not match.
     :raises ChangedOutputError: naming a line without a match.
     """
-    found: list[str] = []
+    changes: list[str] = []
     rest = [line.rstrip() for line in output if not is_volatile(line)]
     for stretch in _stretches(shown):
         if stretch == [_LEFT_OUT] or is_volatile(stretch[0]):
-            found += stretch
+            changes += stretch
             continue
         shapes = [_shape(line) for line in stretch]
         there = [_shape(line) for line in rest]
@@ -95,9 +95,9 @@ def update(shown: Sequence[str], output: Sequence[str], what: str) -> list[str]:
         if at is None:
             missing = next((line for line in stretch if _shape(line) not in there), stretch[0])
             raise ChangedOutputError(f"the output of `{what}` has no line like {missing.strip()!r} there any more")
-        found += rest[at : at + len(shapes)]
+        changes += rest[at : at + len(shapes)]
         rest = rest[at + len(shapes) :]
-    return found
+    return changes
 
 
 def _stretches(shown: Sequence[str]) -> list[list[str]]:

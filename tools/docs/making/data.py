@@ -93,7 +93,7 @@ def text_of(name: str, tables: Mapping[str, str]) -> str:
     """Return the file NAME.csv, from the Markdown ``tables`` of all pages by their names."""
     data = FILES[name]
     head, *rows = cells_of(tables[data.table])
-    columns = data.columns or {one: one.replace("`", "") for one in head[data.keys :] if one != _N}
+    columns = data.columns or {name: name.replace("`", "") for name in head[data.keys :] if name != _N}
     made = io.StringIO()
     writer = csv.writer(made, lineterminator="\n")
     named = [data.by] if data.by else []
@@ -102,7 +102,7 @@ def text_of(name: str, tables: Mapping[str, str]) -> str:
     for row in rows:
         for column, words in columns.items():
             text = row[head.index(column)]
-            if any(one.isdigit() for one in text):
+            if any(character.isdigit() for character in text):
                 models = _models(data, dict(zip(reversed(head), reversed(row), strict=True)), beside, column)
                 count = row[head.index(_N)] if _N in head else ""
                 writer.writerow(
@@ -121,7 +121,7 @@ def _models(data: Data, row: Mapping[str, str], beside: Sequence[Sequence[str]],
     if data.beside:
         head, *others = beside
         first = next(iter(head))
-        yield next(one[head.index(column)] for one in others if one[0] == row[first])
+        yield next(line[head.index(column)] for line in others if line[0] == row[first])
     elif data.model:
         yield row[data.model]
     else:
@@ -129,8 +129,8 @@ def _models(data: Data, row: Mapping[str, str], beside: Sequence[Sequence[str]],
 
 
 def _pad(models: Iterator[str], data: Data) -> list[str]:
-    found = list(models)
-    return found + [""] * (len(data.models) - len(found))
+    names = list(models)
+    return names + [""] * (len(data.models) - len(names))
 
 
 def tables() -> dict[str, str]:
@@ -141,10 +141,10 @@ def tables() -> dict[str, str]:
 def write(names: Collection[str] | None = None) -> None:
     """Write the files made from the tables with these names, or from all."""
     wanted = [name for name, data in FILES.items() if names is None or {data.table, data.beside} & {*names}]
-    found = tables() if wanted else {}
+    contents = tables() if wanted else {}
     FOLDER.mkdir(exist_ok=True)
     for name in wanted:
-        (FOLDER / f"{name}.csv").write_text(text_of(name, found))
+        (FOLDER / f"{name}.csv").write_text(text_of(name, contents))
 
 
 def rows_text(make: Callable[[], str]) -> str:

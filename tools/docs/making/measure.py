@@ -25,8 +25,8 @@ _CALL = re.compile(r"\bnote\(\s*f?\"([^\"]+)\"")
 def tests() -> dict[Path, list[str]]:
     """Return the test files that measure for pages, with the names of their values; braces stand for parameters."""
     files = sorted((ROOT / "tests" / "lab").rglob("test_*.py"))
-    found = {file: _CALL.findall(file.read_text()) for file in files}
-    return {file: names for file, names in found.items() if names}
+    calls = {file: _CALL.findall(file.read_text()) for file in files}
+    return {file: names for file, names in calls.items() if names}
 
 
 def run(say: Callable[[str], None]) -> list[str]:
@@ -48,7 +48,7 @@ def run(say: Callable[[str], None]) -> list[str]:
 
 def _keep(lines: Path) -> None:
     """Add the values that tests wrote to tools/docs/measured.json."""
-    values = stamps.measured()
+    values = stamps.read_measured()
     for line in lines.read_text().splitlines():
         values |= json.loads(line)
     stamps.MEASURED.write_text(json.dumps(dict(sorted(values.items())), indent=1) + "\n")

@@ -78,8 +78,8 @@ class Block:
     def commands(self) -> list[Command]:
         """The commands of a console block."""
         pieces = re.split(r"^(?=\$ )", self.text, flags=re.MULTILINE)
-        found = [(_COMMAND.match(piece), piece) for piece in pieces]
-        return [Command(match[1], tuple(piece[match.end() :].splitlines())) for match, piece in found if match]
+        commands = [(_COMMAND.match(piece), piece) for piece in pieces]
+        return [Command(match[1], tuple(piece[match.end() :].splitlines())) for match, piece in commands if match]
 
 
 @dataclass(frozen=True)
@@ -101,40 +101,40 @@ class Page:
     @cached_property
     def blocks(self) -> list[Block]:
         """All blocks that a script writes, in the order of the page."""
-        found = sorted([*self._tables(), *self._consoles(), *self._outputs()], key=lambda block: block.begin)
+        blocks = sorted([*self._tables(), *self._consoles(), *self._outputs()], key=lambda block: block.begin)
         met: Counter[str] = Counter()
-        for block in found:
+        for block in blocks:
             met[block.name] += 1
             if met[block.name] > 1:
-                found[found.index(block)] = replace(block, name=f"{block.name} ({met[block.name]})")
-        return found
+                blocks[blocks.index(block)] = replace(block, name=f"{block.name} ({met[block.name]})")
+        return blocks
 
     def _tables(self) -> Iterator[Block]:
-        for found in _TABLE.finditer(self.text):
-            kind = "rows" if found[2] else "table"
-            yield Block(self.file, found[1], kind, found.start(3), found.end(3), found[3], found[2] or "")
+        for match in _TABLE.finditer(self.text):
+            kind = "rows" if match[2] else "table"
+            yield Block(self.file, match[1], kind, match.start(3), match.end(3), match[3], match[2] or "")
 
     def _consoles(self) -> Iterator[Block]:
-        for found in _FENCE.finditer(self.text):
-            if found[2] == "console" and not _FIXED.search(self.text[max(0, found.start() - _NEAR) : found.start()]):
-                text = textwrap.dedent(found[3])
-                block = Block(self.file, "", "console", found.start(3), found.end(3), text, found[1])
+        for match in _FENCE.finditer(self.text):
+            if match[2] == "console" and not _FIXED.search(self.text[max(0, match.start() - _NEAR) : match.start()]):
+                text = textwrap.dedent(match[3])
+                block = Block(self.file, "", "console", match.start(3), match.end(3), text, match[1])
                 yield replace(block, name=block.commands[0].line if block.commands else text.partition("\n")[0])
 
     def _outputs(self) -> Iterator[Block]:
         """Yield the marked fences with the output of a Python block."""
-        for found in _FENCE.finditer(self.text):
-            if name := _OUTPUT.search(self.text[max(0, found.start() - _NEAR) : found.start()]):
-                script = [fence[3] for fence in _FENCE.finditer(self.text[: found.start()]) if fence[2] == "python"][-1]
-                yield Block(self.file, name[1], "python", found.start(3), found.end(3), found[3], script)
+        for match in _FENCE.finditer(self.text):
+            if name := _OUTPUT.search(self.text[max(0, match.start() - _NEAR) : match.start()]):
+                script = [fence[3] for fence in _FENCE.finditer(self.text[: match.start()]) if fence[2] == "python"][-1]
+                yield Block(self.file, name[1], "python", match.start(3), match.end(3), match[3], script)
 
     @property
     def files(self) -> dict[str, str]:
         """Files that the page's commands use, by name: visible blocks and hidden ones."""
         named = dict(_HIDDEN.findall(self.text))
-        for found in _FENCE.finditer(self.text):
-            if file := _FILE.search(self.text[max(0, found.start() - _NEAR) : found.start()]):
-                named[file[1]] = textwrap.dedent(found[3])
+        for match in _FENCE.finditer(self.text):
+            if file := _FILE.search(self.text[max(0, match.start() - _NEAR) : match.start()]):
+                named[file[1]] = textwrap.dedent(match[3])
         return named
 
     def is_code(self, at: int) -> bool:
@@ -149,18 +149,18 @@ class Page:
     @property
     def commands(self) -> list[str]:
         """Every command line of a fence or an indented block, on one line each."""
-        found: list[str] = []
+        lines: list[str] = []
         for fence in _FENCE.finditer(self.text):
             body = textwrap.dedent(fence[3])
             if fence[2] == "console":
-                found += [match[1] for match in re.finditer(r"^" + _COMMAND.pattern, body, re.MULTILINE)]
+                lines += [match[1] for match in re.finditer(r"^" + _COMMAND.pattern, body, re.MULTILINE)]
             elif fence[2] == "sh":
-                found += body.replace("\\\n", " ").splitlines()
+                lines += body.replace("\\\n", " ").splitlines()
         rest = _FENCE.sub("", self.text)
-        found += [line.strip() for line in re.findall(r"^ {4}(?=mptcplab |make |python -m )[^\n]*", rest, re.MULTILINE)]
-        return [" ".join(line.replace("\\\n", " ").split()) for line in found]
+        lines += [line.strip() for line in re.findall(r"^ {4}(?=mptcplab |make |python -m )[^\n]*", rest, re.MULTILINE)]
+        return [" ".join(line.replace("\\\n", " ").split()) for line in lines]
 
-    def replaced(self, block: Block, text: str) -> str:
+    def replace_block(self, block: Block, text: str) -> str:
         """Return the page's text with ``block`` changed to ``text``."""
         indented = textwrap.indent(text, block.source) if block.kind == "console" else text
         return f"{self.text[: block.begin]}{indented}{self.text[block.end :]}"
@@ -168,8 +168,8 @@ class Page:
 
 def pages() -> list[Page]:
     """Return all pages except decisions, which are records of their time."""
-    own = sorted([*(ROOT / "docs").glob("*.md"), *(ROOT / "docs" / "paper").glob("*.md")])
-    return [Page(file) for file in (ROOT / "README.md", *own, ROOT / "bench" / "README.md")]
+    paths = sorted([*(ROOT / "docs").glob("*.md"), *(ROOT / "docs" / "paper").glob("*.md")])
+    return [Page(file) for file in (ROOT / "README.md", *paths, ROOT / "bench" / "README.md")]
 
 
 def is_volatile(line: str) -> bool:
@@ -190,7 +190,7 @@ def typed_tables(page: Page) -> list[tuple[int, str]]:
     Rows with a number that a quote checks do not count.
     """
     covered = [(block.begin, block.end) for block in page.blocks]
-    found = []
+    typed = []
     for table in re.finditer(r"(?:^\|.*\n)+", page.text, re.MULTILINE):
         inside = any(begin <= table.start() < end for begin, end in covered)
         above = page.text[max(0, table.start() - _NEAR) : table.start()]
@@ -200,8 +200,8 @@ def typed_tables(page: Page) -> list[tuple[int, str]]:
         plain = [row for row in rows if not any("<!-- =" in cell for cell in row)]
         measured = [row for row in plain if any(_MEASURED.search(cell) for cell in row[1:])]
         if measured:
-            found.append((page.text.count("\n", 0, table.start()) + 1, " | ".join(measured[0])))
-    return found
+            typed.append((page.text.count("\n", 0, table.start()) + 1, " | ".join(measured[0])))
+    return typed
 
 
 def table_of(head: Sequence[str], rows: Sequence[Sequence[str]], rule: str | None = None) -> str:

@@ -45,12 +45,12 @@ class Cell(float):
     @classmethod
     def read(cls, text: str) -> Cell:
         """Parse ``0.69 ± 0.01 (0.70, 0.73)``. :raises QuoteError: when there is no number."""
-        found = _CELL.match(text)
-        if not found:
+        match = _CELL.match(text)
+        if not match:
             raise QuoteError(f"the cell {text!r} is not a number")
-        cell = cls(found[1].replace(",", ""))
-        cell.half = float(found[2] or 0)
-        theory = found[3] or ""
+        cell = cls(match[1].replace(",", ""))
+        cell.half = float(match[2] or 0)
+        theory = match[3] or ""
         parts = theory.split(", ")
         cell.expected = tuple(map(float, parts)) if re.fullmatch(r"-?[\d.]+(, -?[\d.]+)*", theory) else ()
         return cell
@@ -59,35 +59,35 @@ class Cell(float):
 Value = float | list[float]
 
 
-def _listed(value: Any) -> list[Any]:
+def _as_list(value: Any) -> list[Any]:
     return list(value) if isinstance(value, list) else [value]
 
 
-def _each(function: Callable[..., Any]) -> Callable[..., Any]:
+def _map_first(function: Callable[..., Any]) -> Callable[..., Any]:
     """Apply ``function`` to every member of a list that is its first argument."""
 
-    def applied(first: Any, *others: Any) -> Any:
-        return [function(one, *others) for one in first] if isinstance(first, list) else function(first, *others)
+    def apply_to_each(first: Any, *others: Any) -> Any:
+        return [function(value, *others) for value in first] if isinstance(first, list) else function(first, *others)
 
-    return applied
+    return apply_to_each
 
 
-def _overlap(one: Cell, other: Cell) -> bool:
-    return abs(one - other) <= one.half + other.half + _ROUNDING
+def _overlap(cell: Cell, other: Cell) -> bool:
+    return abs(cell - other) <= cell.half + other.half + _ROUNDING
 
 
 FUNCTIONS: Mapping[str, Callable[..., Any]] = {
-    "min": lambda *values: min(one for value in values for one in _listed(value)),
-    "max": lambda *values: max(one for value in values for one in _listed(value)),
-    "abs": _each(abs),
+    "min": lambda *values: min(number for value in values for number in _as_list(value)),
+    "max": lambda *values: max(number for value in values for number in _as_list(value)),
+    "abs": _map_first(abs),
     # The half width of an interval, and its ends.
-    "half": _each(lambda cell: cell.half),
-    "low": _each(lambda cell: cell - cell.half),
-    "high": _each(lambda cell: cell + cell.half),
+    "half": _map_first(lambda cell: cell.half),
+    "low": _map_first(lambda cell: cell - cell.half),
+    "high": _map_first(lambda cell: cell + cell.half),
     # The expected value in parentheses, by its index from 0.
-    "expected": _each(lambda cell, at=0: cell.expected[int(at)]),
+    "expected": _map_first(lambda cell, at=0: cell.expected[int(at)]),
     # The interval of every cell contains the value; no two intervals overlap.
-    "covers": lambda cells, value: all(abs(cell - value) <= cell.half + _ROUNDING for cell in _listed(cells)),
+    "covers": lambda cells, value: all(abs(cell - value) <= cell.half + _ROUNDING for cell in _as_list(cells)),
     "apart": lambda cells: not any(_overlap(a, b) for n, a in enumerate(cells) for b in cells[n + 1 :]),
     # A list that rises from each member to the next.
     "rising": lambda *cells: all(a < b for a, b in zip(_flat(cells), _flat(cells)[1:], strict=False)),
@@ -106,7 +106,7 @@ _OPERATORS: Mapping[type[ast.AST], Callable[[Any, Any], Any]] = {
 
 
 def _flat(values: Iterable[Any]) -> list[Any]:
-    return [one for value in values for one in _listed(value)]
+    return [number for value in values for number in _as_list(value)]
 
 
 @dataclass(frozen=True)
@@ -129,17 +129,17 @@ class Quote:
 def quotes_of(page: Page) -> Iterator[Quote]:
     """Yield all quotes and claims of a page, in order. :raises QuoteError: for one without a number before it."""
     tables = [block for block in page.blocks if block.kind in ("table", "rows")]
-    for found in _COMMENT.finditer(page.text):
-        if page.is_code(found.start()):
+    for match in _COMMENT.finditer(page.text):
+        if page.is_code(match.start()):
             continue
-        above = [block.name for block in tables if block.end <= found.start()]
-        inside = [block.name for block in tables if block.begin <= found.start() < block.end]
-        expression = " ".join(found[2].split())
-        number = _WRITTEN.search(page.text[: found.start()]) if found[1] == "=" else None
+        above = [block.name for block in tables if block.end <= match.start()]
+        inside = [block.name for block in tables if block.begin <= match.start() < block.end]
+        expression = " ".join(match[2].split())
+        number = _WRITTEN.search(page.text[: match.start()]) if match[1] == "=" else None
         table = (inside or above or [""])[-1]
-        begin = number.start() if number else found.start()
-        quote = Quote(page, found.start(), begin, number[1] if number else None, expression, table)
-        if found[1] == "=" and number is None:
+        begin = number.start() if number else match.start()
+        quote = Quote(page, match.start(), begin, number[1] if number else None, expression, table)
+        if match[1] == "=" and number is None:
             raise QuoteError(f"{quote.place}: no number stands before the quote {expression!r}")
         yield quote
 
@@ -159,12 +159,12 @@ class Tables:
         """Return the value of a quote's expression. :raises QuoteError: when it cannot be computed."""
         names: dict[str, Any] = {}
 
-        def named(found: re.Match[str]) -> str:
-            names[f"_{len(names)}"] = self._cells(found[1], quote)
+        def add_name(match: re.Match[str]) -> str:
+            names[f"_{len(names)}"] = self._cells(match[1], quote)
             return f"_{len(names) - 1}"
 
         try:
-            tree = ast.parse(_REFERENCE.sub(named, quote.expression), mode="eval")
+            tree = ast.parse(_REFERENCE.sub(add_name, quote.expression), mode="eval")
             return _evaluate(tree.body, names)
         except QuoteError as error:
             raise QuoteError(f"{quote.place}: {error}") from None
@@ -172,9 +172,9 @@ class Tables:
             raise QuoteError(f"{quote.place}: {quote.expression!r} cannot be computed: {error}") from error
 
     def _cells(self, reference: str, quote: Quote) -> Any:
-        table, found, rest = reference.partition(": ")
+        table, label, rest = reference.partition(": ")
         # A column may have a colon of its own: `call: MOS`.
-        if not found or table not in (*self._tables, "measured"):
+        if not label or table not in (*self._tables, "measured"):
             table, rest = quote.table, reference
         name = table
         if name == "measured":
@@ -226,21 +226,21 @@ def _evaluate(node: ast.expr, names: Mapping[str, Any]) -> Any:
     if isinstance(node, ast.Compare) and all(type(sign) in _OPERATORS for sign in node.ops):
         values = [_evaluate(value, names) for value in (node.left, *node.comparators)]
         pairs = zip(node.ops, values, values[1:], strict=False)
-        return all(all(_listed(_combine(_OPERATORS[type(sign)], one, other))) for sign, one, other in pairs)
+        return all(all(_as_list(_combine(_OPERATORS[type(sign)], value, other))) for sign, value, other in pairs)
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in FUNCTIONS:
         return FUNCTIONS[node.func.id](*(_evaluate(argument, names) for argument in node.args))
     raise QuoteError(f"{ast.unparse(node)!r} is not allowed in an expression")
 
 
-def _combine(function: Callable[[Any, Any], Any], one: Any, other: Any) -> Any:
+def _combine(function: Callable[[Any, Any], Any], value: Any, other: Any) -> Any:
     """Apply ``function`` member by member where one or both are lists."""
-    if isinstance(one, list) and isinstance(other, list):
-        return [function(a, b) for a, b in zip(one, other, strict=True)]
-    if isinstance(one, list):
-        return [function(a, other) for a in one]
+    if isinstance(value, list) and isinstance(other, list):
+        return [function(a, b) for a, b in zip(value, other, strict=True)]
+    if isinstance(value, list):
+        return [function(a, other) for a in value]
     if isinstance(other, list):
-        return [function(one, b) for b in other]
-    return function(one, other)
+        return [function(value, b) for b in other]
+    return function(value, other)
 
 
 def rewritten(written: str, value: float) -> str:

@@ -67,7 +67,7 @@ def _cell(column: str, rows: Sequence[Row], names: Mapping[str, str]) -> str:
     written = f"{_FAIRNESS}: goodput Mbit/s" if column == _FAIRNESS else column
     workload, _, title = written.rpartition(": ")
     if workload in _OVER_WORKLOADS:
-        name, unit = _asked(title)
+        name, unit = _find_metric(title)
         of_workloads = [_measure(row, name)["values"] for row in rows]
         of_runs = [_OVER_WORKLOADS[workload](of_run) for of_run in zip(*of_workloads, strict=True)]
         return _text(mean_interval(of_runs), unit)
@@ -82,12 +82,16 @@ def _cell(column: str, rows: Sequence[Row], names: Mapping[str, str]) -> str:
         return (
             f"{100 * sum(share for path, share in row['shares'].items() if link in path.replace('>', ' ').split()):.0f}"
         )
-    name, unit = _asked(title)
-    found = _measure(row, name)
-    return "" if found is None else _text(Interval(found["mean"], found["ci95_half_width"], found["n"]), unit)
+    name, unit = _find_metric(title)
+    measurement = _measure(row, name)
+    return (
+        ""
+        if measurement is None
+        else _text(Interval(measurement["mean"], measurement["ci95_half_width"], measurement["n"]), unit)
+    )
 
 
-def _asked(title: str) -> tuple[str, Unit]:
+def _find_metric(title: str) -> tuple[str, Unit]:
     """Return the metric with this title, and the unit that the title names. :raises ValueError: if there is none."""
     if title not in _TITLES:
         raise ValueError(f"{title!r} is not a column of a table")

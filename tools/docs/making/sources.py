@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from bench import before, boot, costs, cpu, curves, large, machines, page, short, start
+from bench import boot, costs, cpu, curves, large, machines, page, short_runs, start, versions
 from tests.smp import outcomes
 from tools.docs import beyond_window
 from tools.docs.figures import (
@@ -21,12 +21,12 @@ from tools.docs.figures import (
     behaviour,
     behaviour_dynamics,
     buffers,
+    capture_effect,
     capture_statistics,
-    capturing,
     coupled_api,
     durations,
     effects,
-    expected,
+    expectations,
     fixed_loss,
     machine,
     paper,
@@ -54,7 +54,7 @@ EXAMPLES = ROOT / "examples"
 STUDIES = ROOT / "src" / "mptcplab" / "studies"
 _BEHAVIOUR = EXAMPLES / "behaviour"
 _ENGINES = tuple(sorted((ROOT / "docs").glob("engine-*.md")))
-_MODEL = tuple(ROOT / "tools" / "docs" / "figures" / name for name in ("expected.py", "fluid.py", "rounds.py"))
+_MODEL = tuple(ROOT / "tools" / "docs" / "figures" / name for name in ("expectations.py", "fluid.py", "rounds.py"))
 _SMALL_WINDOWS = tuple(ROOT / "tools" / "docs" / "figures" / name for name in ("fixed_loss.py", "small_windows.py"))
 _MACHINES = tuple(sorted(machines.FOLDER.glob("*.json")))
 
@@ -105,7 +105,7 @@ def _left_out(study: str) -> Source:
     return Source(lambda _: scoreboard.left_out_of(study), inputs=(STUDIES / study / inventory.FILE,), is_cheap=True)
 
 
-def _bench(make: Callable[[list[machines.Machine]], str]) -> Source:
+def _bench(make: Callable[[list[machines.MeasuredMachine]], str]) -> Source:
     return Source(lambda _: make(machines.load()) + "\n", inputs=_MACHINES, is_cheap=True)
 
 
@@ -136,8 +136,10 @@ SOURCES: dict[str, Source] = {
     "many-flows": Source(behaviour.many_flows, _BEHAVIOUR / "many-flows.toml"),
     "many-flows-window": Source(behaviour.four_subflows, _BEHAVIOUR / "many-flows-window.toml"),
     **{name: _dynamics(name) for name in behaviour_dynamics.TABLES},
-    "olia-known-loss": Source(lambda _: expected.known_loss(), inputs=_MODEL, is_computed=True),
-    "olia-fixed-loss": Source(fixed_loss.measured, _BEHAVIOUR / "olia-fixed-loss-window.toml", inputs=_SMALL_WINDOWS),
+    "olia-known-loss": Source(lambda _: expectations.known_loss(), inputs=_MODEL, is_computed=True),
+    "olia-fixed-loss": Source(
+        fixed_loss.compare_links, _BEHAVIOUR / "olia-fixed-loss-window.toml", inputs=_SMALL_WINDOWS
+    ),
     "olia-fixed-loss-parts": Source(lambda _: fixed_loss.parts(), inputs=_SMALL_WINDOWS, is_computed=True),
     "wvegas-latecomer": Source(behaviour_dynamics.latecomer, _BEHAVIOUR / "wvegas-latecomer.toml"),
     "backlog": Source(behaviour_dynamics.backlog, _BEHAVIOUR / "backlog.toml"),
@@ -154,7 +156,7 @@ SOURCES: dict[str, Source] = {
     "simult-flows": Source(simult_flows.table_of),
     "selftests": Source(selftests.table_of),
     "coupled-api": Source(coupled_api.table_of, inputs=coupled_api.files(), is_cheap=True),
-    "capturing": Source(capturing.table_of),
+    "capturing": Source(capture_effect.table_of),
     "capture-statistics": Source(capture_statistics.table_of, is_computed=True),
     "bench-ratios": _bench(page.ratio_table),
     "bench-algorithms": _bench(page.algorithm_table),
@@ -177,8 +179,8 @@ SOURCES: dict[str, Source] = {
     "beds-claims": _beds(beds.claims),
     "beds-remaining": _beds(beds.open_differences),
     **{f"machine-{name}": _machine(name) for name in study_names()},
-    "bench-before": Source(lambda _: before.written_table(), inputs=(before.FILE,), is_cheap=True),
-    "bench-short": Source(lambda _: short.written_table(), inputs=(short.FILE,), is_cheap=True),
+    "bench-before": Source(lambda _: versions.written_table(), inputs=(versions.FILE,), is_cheap=True),
+    "bench-short": Source(lambda _: short_runs.written_table(), inputs=(short_runs.FILE,), is_cheap=True),
     **{f"cost-{name}": _cost(name) for name in curves.AXES},
     "test-folders": _durations(durations.folders),
     "test-files": _durations(durations.files),
@@ -235,18 +237,20 @@ SOURCES: dict[str, Source] = {
 _WITH_FIX = "-window"
 
 
-def gathered() -> dict[str, Source]:
+def sources_by_folder() -> dict[str, Source]:
     """Return one source for each scenario that runs only mainline, by the name of its folder."""
-    found = {source.scenario.stem: source for source in SOURCES.values() if source.scenario}
-    return {name: source for name, source in sorted(found.items()) if not name.endswith(_WITH_FIX)}
+    sources = {source.scenario.stem: source for source in SOURCES.values() if source.scenario}
+    return {name: source for name, source in sorted(sources.items()) if not name.endswith(_WITH_FIX)}
 
 
 def _beyond_window(work: Path) -> str:
-    return beyond_window.table_of(work / "scenarios" / name for name in gathered())
+    return beyond_window.table_of(work / "scenarios" / name for name in sources_by_folder())
 
 
 SOURCES["beyond-window"] = Source(
-    _beyond_window, inputs=tuple(source.scenario for source in gathered().values() if source.scenario), gathers=True
+    _beyond_window,
+    inputs=tuple(source.scenario for source in sources_by_folder().values() if source.scenario),
+    gathers=True,
 )
 
 

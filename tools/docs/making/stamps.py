@@ -48,13 +48,15 @@ def write(stamps: dict[str, Stamp]) -> None:
     FILE.write_text(json.dumps({key: asdict(stamps[key]) for key in sorted(stamps)}, indent=1) + "\n")
 
 
-def measured() -> dict[str, float]:
+def read_measured() -> dict[str, float]:
     """Return the values that tests of the lab have measured, by name."""
     loaded: dict[str, float] = json.loads(MEASURED.read_text()) if MEASURED.exists() else {}
     return loaded
 
 
-def made(block: Block, documents: Sequence[dict[str, Any]], inputs: Iterable[Path], entry: str | None = None) -> Stamp:
+def make_stamp(
+    block: Block, documents: Sequence[dict[str, Any]], inputs: Iterable[Path], entry: str | None = None
+) -> Stamp:
     """Return the stamp of a block just made from these results, or without results on the kernel ``entry``."""
     rows = [row for document in documents for row in document["rows"]]
     runs = digest_of(run for row in rows for run in row["runs"]) if rows else None

@@ -15,7 +15,7 @@ from typing import Any
 
 from tools.docs.making import console, data, rows, stamps
 from tools.docs.making.pages import ROOT, Block, Page
-from tools.docs.making.sources import SOURCES, Source, gathered, inputs_of
+from tools.docs.making.sources import SOURCES, Source, inputs_of, sources_by_folder
 
 from mptcplab.kernel import find_kernel
 from mptcplab.scenario.examples import MARK, find_example
@@ -72,19 +72,19 @@ def experiments_of(page: Page, block: Block) -> list[Experiment]:
     if block.kind == "console":
         # A command whose error the page shows runs nothing.
         lines = [command.line for command in block.commands if not command.is_refused]
-        return [found for found in map(experiment_of, lines) if found is not None]
-    every = [found for found in map(experiment_of, page.commands) if found is not None]
-    return [found for found in every if found.out == block.source][-1:] if block.kind == "rows" else []
+        return [experiment for experiment in map(experiment_of, lines) if experiment is not None]
+    every = [experiment for experiment in map(experiment_of, page.commands) if experiment is not None]
+    return [experiment for experiment in every if experiment.out == block.source][-1:] if block.kind == "rows" else []
 
 
 def inputs(page: Page, block: Block) -> list[Path]:
     """Return the files of the project that the block is made from."""
-    found = [ROOT / one.file for one in experiments_of(page, block) if (ROOT / one.file).is_file()]
+    files = [ROOT / experiment.file for experiment in experiments_of(page, block) if (ROOT / experiment.file).is_file()]
     if block.kind == "table":
         source = SOURCES[block.name]
-        found += [source.scenario] if source.scenario else []
-        return [*source.inputs, *(file for scenario in found for file in inputs_of(scenario))]
-    return [file for scenario in found for file in inputs_of(scenario)]
+        files += [source.scenario] if source.scenario else []
+        return [*source.inputs, *(file for scenario in files for file in inputs_of(scenario))]
+    return [file for scenario in files for file in inputs_of(scenario)]
 
 
 def kernel_of(block: Block) -> str | None:
@@ -115,11 +115,11 @@ def make(
                 raise CannotMakeError(f"{block.key}: no command of the page makes {block.source}")
             return rows.fill(block.text, results), [rows.document(results)]
         if block.kind == "python":
-            return console.printed(block.source, folder), []
-        text = console.refreshed(block, folder, accept=accept)
+            return console.run_python(block.source, folder), []
+        text = console.refresh(block, folder, accept=accept)
     except (console.ChangedOutputError, ValueError) as error:
         raise CannotMakeError(f"{block.key}: {error}") from error
-    made = [folder / one.out for one in experiments_of(page, block)]
+    made = [folder / experiment.out for experiment in experiments_of(page, block)]
     return text, [rows.document(results) for results in made if (results / "results.json").exists()]
 
 
@@ -128,8 +128,8 @@ def _from_source(name: str) -> tuple[str, list[dict[str, Any]]]:
         raise CannotMakeError(f"no script makes the table {name}: see tools/docs/making/sources.py")
     source = SOURCES[name]
     if source.gathers:
-        for one in gathered().values():
-            run(one)
+        for gatherer in sources_by_folder().values():
+            run(gatherer)
     if source.scenario is None:
         return source.make(WORK), []
     results = run(source)
@@ -194,9 +194,9 @@ def refresh(page: Page, wanted: Sequence[str], say: Callable[[str], None], *, ac
         except CannotMakeError as error:
             problems.append(str(error))
             continue
-        page.file.write_text(page.replaced(block, text))
+        page.file.write_text(page.replace_block(block, text))
         (now,) = [block for block in Page(page.file).blocks if block.name == name]
         known = stamps.load()
-        stamps.write(known | {now.key: stamps.made(now, documents, inputs(page, now), kernel_of(now))})
+        stamps.write(known | {now.key: stamps.make_stamp(now, documents, inputs(page, now), kernel_of(now))})
         data.write([now.name])
     return problems + [f"{page.name}: the figure {name} was not made" for name in copy_figures(page)]

@@ -3,6 +3,6 @@
 
 from __future__ import annotations
 
-from tests.lab.conftest import _own_cpu, bench, engines, shared
+from tests.lab.conftest import _own_cpu, bench, engines, shared_results
 
-__all__ = ["_own_cpu", "bench", "engines", "shared"]
+__all__ = ["_own_cpu", "bench", "engines", "shared_results"]

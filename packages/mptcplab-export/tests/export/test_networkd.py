@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import pytest
 from tests.lab.bench import MINUTE_NS, Bench, bare_plan
-from tests.unit.exported import configuration, everything
+from tests.unit.export_scenario import configuration, full_scenario
 
 from mptcplab.configuration import Route, Rule
 from mptcplab.plan import links
@@ -47,13 +47,13 @@ echo '== mtu'; ip -o link show
 _STARTS = ("chown", "cp", "ip", "mkdir", "mount", "nft", "sh", "sleep", "sysctl", "unshare")
 
 
-def _script(found: Configuration) -> Iterator[str]:
+def _script(configuration: Configuration) -> Iterator[str]:
     """Yield what installs the files in a folder, as /etc of the lab cannot be written, and starts what they start."""
-    root = f"/tmp/{found.node}"
+    root = f"/tmp/{configuration.node}"
     yield f"root={root}"
     yield _INSTALL
     units: list[str] = []
-    for file in networkd.write(found):
+    for file in networkd.write(configuration):
         place = f"{root}/{file.path}"
         yield f"mkdir -p {place.rpartition('/')[0]}; printf %s {shlex.quote(file.text)} > {place}"
         if file.path.endswith("/mptcplab.service"):
@@ -62,7 +62,7 @@ def _script(found: Configuration) -> Iterator[str]:
     yield from (line.removeprefix("ExecStart=") for line in units if line.startswith("ExecStart="))
     yield _STATE
     yield "echo '== settings'"
-    yield from (f"sysctl {shlex.quote(name)}" for name, _ in found.settings)
+    yield from (f"sysctl {shlex.quote(name)}" for name, _ in configuration.settings)
     yield from (line.removeprefix("ExecStop=") for line in units if line.startswith("ExecStop="))
     yield "echo '== stopped'; ip mptcp endpoint show; ip mptcp limits show; nft list ruleset"
     yield "kill $!"
@@ -80,46 +80,58 @@ def _rule(rule: Rule) -> str:
     return f"{rule.priority}: from {rule.source or 'all'}{incoming} lookup {rule.table}"
 
 
-def _shown(lines: list[str]) -> list[str]:
+def _strip_attributes(lines: list[str]) -> list[str]:
     """Return what networkd has set, without what `ip` adds to it."""
     ours = [line for line in lines if "proto static" in line]
-    return sorted(re.sub(r" proto static| scope link| metric 1024| pref medium", "", one).strip() for one in ours)
+    return sorted(re.sub(r" proto static| scope link| metric 1024| pref medium", "", line).strip() for line in ours)
 
 
-def _check(found: Configuration, text: str) -> None:
+def _check(configuration: Configuration, text: str) -> None:
     parts = {name: body.splitlines() for part in text.split("== ")[1:] for name, _, body in [part.partition("\n")]}
     addresses = sorted(f"{line.split()[1]} {line.split()[3]}" for line in parts["addresses"])
-    assert addresses == sorted(f"{one.device} {one.address}" for one in found.interfaces)
-    assert _shown(parts["routes"]) == sorted(map(_route, found.routes))
-    assert _shown([line.replace("\t", " ") for line in parts["rules"]]) == sorted(map(_rule, found.rules))
+    assert addresses == sorted(f"{interface.device} {interface.address}" for interface in configuration.interfaces)
+    assert _strip_attributes(parts["routes"]) == sorted(map(_route, configuration.routes))
+    assert _strip_attributes([line.replace("\t", " ") for line in parts["rules"]]) == sorted(
+        map(_rule, configuration.rules)
+    )
     ends = [line.split(" id ")[0] for line in parts["endpoints"]]
-    assert sorted(ends) == sorted(" ".join(one.name()) for one in found.endpoints)
-    if found.limits is not None:
-        assert parts["limits"] == [f"add_addr_accepted {found.limits.add_addr_accepted} subflows 8 "]
+    assert sorted(ends) == sorted(" ".join(endpoint.name()) for endpoint in configuration.endpoints)
+    if configuration.limits is not None:
+        assert parts["limits"] == [f"add_addr_accepted {configuration.limits.add_addr_accepted} subflows 8 "]
     tables = [line.split()[2] for line in parts["packets"] if line.startswith("table ")]
-    assert tables == [table.name for table in found.tables]
-    for one in found.interfaces:
-        assert any(f" {one.device}@" in line and f" mtu {one.mtu or 1500} " in line for line in parts["mtu"])
+    assert tables == [table.name for table in configuration.tables]
+    for interface in configuration.interfaces:
+        assert any(
+            f" {interface.device}@" in line and f" mtu {interface.mtu or 1500} " in line for line in parts["mtu"]
+        )
     values = [
         (name, " ".join(value.split())) for name, _, value in (line.partition(" = ") for line in parts["settings"])
     ]
-    assert values == list(found.settings)
+    assert values == list(configuration.settings)
     assert parts["stopped"] == ["add_addr_accepted 0 subflows 2 "]
 
 
 @pytest.mark.parametrize("family", ["ipv4", "ipv6"])
 def test_networkd_makes_the_nodes(bench: Bench, family: str) -> None:
-    scenario = everything(family)
-    found = {node: configuration(node, family) for node in scenario.nodes}
+    scenario = full_scenario(family)
+    configurations = {node: configuration(node, family) for node in scenario.nodes}
     programs = [
-        Program(node, node, "client", ("unshare", "-m", "sh", "-ec", "\n".join(_script(one))), 0, MINUTE_NS, _STARTS)
-        for node, one in found.items()
+        Program(
+            node,
+            node,
+            "client",
+            ("unshare", "-m", "sh", "-ec", "\n".join(_script(configuration_of_node))),
+            0,
+            MINUTE_NS,
+            _STARTS,
+        )
+        for node, configuration_of_node in configurations.items()
     ]
     network = Network(scenario)
     wires = list(links.wire_commands(network))
     for port in network.ports.values():
         wires.append(Command(port.node, ("ip", "link", "set", "dev", port.link, "mtu", "1500")))
     output = bench.live(replace(bare_plan(*programs), nodes=tuple(scenario.nodes), setup=tuple(wires)))
-    for node, one in found.items():
+    for node, configuration_of_node in configurations.items():
         print(node, output.text(node, "err"))
-        _check(one, output.text(node))
+        _check(configuration_of_node, output.text(node))

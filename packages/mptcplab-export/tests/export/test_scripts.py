@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from tests.lab.bench import MINUTE_NS, Bench, LabOutput, bare_plan
-from tests.unit.exported import everything
+from tests.unit.export_scenario import full_scenario
 
 import mptcplab
 from mptcplab.plan import events, links
@@ -68,23 +68,28 @@ def _links_of(network: Network) -> Iterator[Command]:
 def _script(scenario: Scenario, plan: Plan) -> Plan:
     """Return ``plan`` with scripts in the place of its own set-up of nodes, and of the programs of nodes."""
     network = Network(scenario)
-    setup, own = list(_links_of(network)), set[str]()
+    setup, programs = list(_links_of(network)), set[str]()
     for name, node in network.nodes.items():
         configuration = collect(scenario, name, ExportMachine({}))
         (file,) = sh.write(configuration)
         text = file.text.replace(SOURCE, str(Path(mptcplab.__file__).parents[1]))
-        starts = (*sh.programs(configuration), *(word for one in configuration.services for word in one.programs))
+        starts = (
+            *sh.programs(configuration),
+            *(word for service in configuration.services for word in service.programs),
+        )
         setup.append(Command(name, ("sh", "-c", text, file.path, "up"), starts))
-        own |= {program.name for program in node.programs(network.context_of(name))}
-        own |= {f"gateway.{side}-{gateway}" for gateway in scenario.gateways for side in ("entry", "exit")}
-    return replace(plan, setup=tuple(setup), programs=tuple(one for one in plan.programs if one.name not in own))
+        programs |= {program.name for program in node.programs(network.context_of(name))}
+        programs |= {f"gateway.{side}-{gateway}" for gateway in scenario.gateways for side in ("entry", "exit")}
+    return replace(
+        plan, setup=tuple(setup), programs=tuple(program for program in plan.programs if program.name not in programs)
+    )
 
 
 def _state_counters(nodes: Iterable[str]) -> tuple[Counter, ...]:
     return tuple(Counter(node, f"{name}.txt", argv) for node in nodes for name, argv in STATE.items())
 
 
-def _both(bench: Bench, scenario: Scenario, plan: Plan) -> tuple[LabOutput, LabOutput]:
+def _run_both(bench: Bench, scenario: Scenario, plan: Plan) -> tuple[LabOutput, LabOutput]:
     plan = replace(plan, counters=(*plan.counters, *_state_counters(plan.nodes)))
     return bench.live(plan), bench.live(_script(scenario, plan))
 
@@ -92,26 +97,28 @@ def _both(bench: Bench, scenario: Scenario, plan: Plan) -> tuple[LabOutput, LabO
 def _check_same_state(scenario: Scenario, plain: LabOutput, scripted: LabOutput) -> None:
     for node in scenario.nodes:
         for name in STATE:
-            texts = (one.counter(node, f"{name}.txt") for one in (plain, scripted))
-            expected, found = (_comparable(text, scenario.family) for text in texts)
-            assert found == expected, f"{node}: {name}"
+            texts = (recording.counter(node, f"{name}.txt") for recording in (plain, scripted))
+            expected, actual = (_comparable(text, scenario.family) for text in texts)
+            assert actual == expected, f"{node}: {name}"
 
 
 @pytest.mark.parametrize("family", ["ipv4", "ipv6"])
 def test_scripts_make_the_same_nodes(bench: Bench, family: str) -> None:
     """Addresses, routes, rules, endpoints, limits, settings and packet rules are those of a plan, on every node."""
-    scenario = everything(family).model_copy(update={"events": ()})
+    scenario = full_scenario(family).model_copy(update={"events": ()})
     plan = replace(compile_plan(scenario, seed=1), events=())
-    plain, scripted = _both(bench, scenario, plan)
+    plain, scripted = _run_both(bench, scenario, plan)
     _check_same_state(scenario, plain, scripted)
     assert f"{PREFIX}nat" in scripted.counter("r1", "packets.txt")
     # Only a path manager opens a second subflow from r2, and only the script started one.
-    subflows = [{_addresses(line["id"]) for line in _lines(one, "four", "subflow")} for one in (plain, scripted)]
+    subflows = [
+        {_addresses(line["id"]) for line in _lines(recording, "four", "subflow")} for recording in (plain, scripted)
+    ]
     print(f"{family}: subflows {subflows}")
     assert subflows[0] == subflows[1]
     assert len(subflows[1]) == 2
     # One connection of the path manager's, and one through each gateway: by redirection, and by SOCKS5.
-    kernels = [one.counter("r3", "nstat.json")["kernel"] for one in (plain, scripted)]
+    kernels = [recording.counter("r3", "nstat.json")["kernel"] for recording in (plain, scripted)]
     asked = [kernel["MPTcpExtMPCapableSYNTX"] for kernel in kernels]
     print(f"{family}: MPTCP connections from r3 {asked}")
     assert asked[0] == asked[1] == 2
@@ -133,10 +140,10 @@ def test_scripts_make_the_same_experiment(
     upload = ["workloads.fetch.kind=flow", "workloads.fetch.size=10 MB"] if workload == "fetch" else []
     scenario = load(EXAMPLES / example, overrides=["phases=fixed", *upload]).points[-1].scenario
     plan = compile_plan(scenario, seed=1)
-    plain, scripted = _both(bench, scenario, plan)
+    plain, scripted = _run_both(bench, scenario, plan)
     _check_same_state(scenario, plain, scripted)
-    rates = [_lines(one, workload, "end")[0]["goodput_bps"] / 1e6 for one in (plain, scripted)]
-    shares = [_shares(one, receiver) for one in (plain, scripted)]
+    rates = [_lines(recording, workload, "end")[0]["goodput_bps"] / 1e6 for recording in (plain, scripted)]
+    shares = [_shares(recording, receiver) for recording in (plain, scripted)]
     print(f"{example}: goodput {rates[0]:.3f} and {rates[1]:.3f} Mbit/s, shares {shares[0]} and {shares[1]}")
     assert rates[1] == pytest.approx(rates[0], rel=bound)
     for link, share in shares[0].items():
@@ -145,12 +152,12 @@ def test_scripts_make_the_same_experiment(
 
 def _shares(output: LabOutput, node: str) -> dict[str, float]:
     """Return the shares of the links by which ``node`` received payload, not acknowledgements alone."""
-    links_of = [one for one in output.counter(node, "link.json") if one.get("link_netnsid") is not None]
-    found = {one["ifname"]: one["stats64"]["rx"]["bytes"] for one in links_of}
+    links_of = [device for device in output.counter(node, "link.json") if device.get("link_netnsid") is not None]
+    received = {device["ifname"]: device["stats64"]["rx"]["bytes"] for device in links_of}
     # What a gateway's exit passes on to the server may come by again.
-    found.pop("hosting", None)
-    total = sum(found.values())
-    shares = {link: round(octets / total, 4) for link, octets in found.items() if octets > 0.1 * total}
+    received.pop("hosting", None)
+    total = sum(received.values())
+    shares = {link: round(octets / total, 4) for link, octets in received.items() if octets > 0.1 * total}
     assert len(shares) == 2, shares
     return shares
 
@@ -198,7 +205,7 @@ try up; state failed
 
 def _states(bench: Bench, node: str, steps: str, **devices: str) -> tuple[dict[str, list[str]], LabOutput]:
     """Return what the steps print of a bare node's states, and all that they print."""
-    scenario = everything()
+    scenario = full_scenario()
     configuration = collect(scenario, node, ExportMachine(devices))
     (file,) = sh.write(configuration)
     text = file.text.replace(SOURCE, str(Path(mptcplab.__file__).parents[1]))
@@ -257,5 +264,5 @@ def _addresses(ends: str) -> tuple[str, ...]:
 
 
 def _lines(output: LabOutput, workload: str, event: str) -> list[dict[str, Any]]:
-    found = [json.loads(line) for line in output.text(f"{workload}.server").splitlines()]
-    return [line for line in found if line["event"] == event]
+    lines = [json.loads(line) for line in output.text(f"{workload}.server").splitlines()]
+    return [line for line in lines if line["event"] == event]

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.unit.exported import FAMILIES, NODES, configuration, everything, files
+from tests.unit.export_scenario import FAMILIES, NODES, configuration, files, full_scenario
 
 from mptcplab.configuration import NftTable
 from mptcplab.errors import InputError
@@ -35,20 +35,20 @@ EXAMPLES = sorted(file for file in (ROOT / "examples").rglob("*.toml") if "title
 CLAMP = ROOT / "tests" / "plugins" / "clamp.toml"
 
 
-def _describe(found: Configuration) -> Iterator[tuple[str, ...]]:
+def _describe(configuration: Configuration) -> Iterator[tuple[str, ...]]:
     """Yield the commands of a plan that a configuration stands for."""
-    node = found.node
-    if found.settings:
-        yield ("sysctl", "-qw", *(f"{name}={value}" for name, value in found.settings))
-    for one in found.interfaces:
-        nodad = ("nodad",) if one.address.version == 6 else ()
-        yield ("ip", "address", "add", str(one.address), "dev", one.device, *nodad)
-    yield from (route.command(node).argv for route in found.routes)
-    yield from (rule.command(node).argv for rule in found.rules)
-    if found.limits is not None:
-        yield found.limits.command()
-    yield from (one.addition() for one in found.endpoints)
-    yield from (_without_prefix(table).command(node).argv for table in found.tables)
+    node = configuration.node
+    if configuration.settings:
+        yield ("sysctl", "-qw", *(f"{name}={value}" for name, value in configuration.settings))
+    for interface in configuration.interfaces:
+        nodad = ("nodad",) if interface.address.version == 6 else ()
+        yield ("ip", "address", "add", str(interface.address), "dev", interface.device, *nodad)
+    yield from (route.command(node).argv for route in configuration.routes)
+    yield from (rule.command(node).argv for rule in configuration.rules)
+    if configuration.limits is not None:
+        yield configuration.limits.command()
+    yield from (endpoint.addition() for endpoint in configuration.endpoints)
+    yield from (_without_prefix(table).command(node).argv for table in configuration.tables)
 
 
 def _without_prefix(table: NftTable) -> NftTable:
@@ -76,7 +76,7 @@ def _programs(plan: Plan, scenario: Scenario, node: str) -> list[str]:
     workloads = {f"{name}.server" for name in scenario.workloads}
     servers = (program for program in plan.programs if program.role == "server" and program.node == node)
     others = {*workloads, WATCHER.format(node)}
-    return [one.name for one in servers if one.name not in others and not one.name.startswith(CAPTURE)]
+    return [server.name for server in servers if server.name not in others and not server.name.startswith(CAPTURE)]
 
 
 @pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: str(file.relative_to(ROOT)))
@@ -88,22 +88,22 @@ def test_all_that_a_plan_gives_a_node_is_in_its_configuration(file: Path) -> Non
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_so_it_is_for_nodes_with_everything(family: str) -> None:
-    _check_complete(everything(family))
+    _check_complete(full_scenario(family))
 
 
 def _check_complete(scenario: Scenario) -> None:
     plan = compile_plan(scenario, seed=1)
-    tunnels = [one for one in scenario.gateways.values() if one.tunnel_device is not None]
-    unable = {node for one in tunnels for node in (one.entry, one.exit)}
+    tunnels = [gateway for gateway in scenario.gateways.values() if gateway.tunnel_device is not None]
+    unable = {node for tunnel in tunnels for node in (tunnel.entry, tunnel.exit)}
     for node in unable:
         with pytest.raises(InputError, match="no format can express a command of the gateway"):
             collect(scenario, node, ExportMachine({}))
     for node in set(plan.nodes) - unable:
-        found = collect(scenario, node, ExportMachine({}))
-        own = (one.argv for one in plan.setup if one.node == node and not _is_of_the_lab(one))
-        planned = [_export(argv, scenario.family) for argv in own]
-        assert sorted(_describe(found)) == sorted(planned), node
-        assert [one.name for one in found.services] == [
+        exported = collect(scenario, node, ExportMachine({}))
+        commands = (command.argv for command in plan.setup if command.node == node and not _is_of_the_lab(command))
+        planned = [_export(argv, scenario.family) for argv in commands]
+        assert sorted(_describe(exported)) == sorted(planned), node
+        assert [service.name for service in exported.services] == [
             name.replace(".", "-") for name in _programs(plan, scenario, node)
         ]
 
@@ -115,13 +115,13 @@ def test_only_the_version_of_ip_that_a_router_has_is_forwarded() -> None:
 
 
 def test_the_scenario_with_everything_has_everything() -> None:
-    found = [configuration(node) for node in NODES]
+    configurations = [configuration(node) for node in NODES]
     for part in ("settings", "routes", "rules", "endpoints", "tables", "services"):
-        assert any(getattr(one, part) for one in found), part
-    assert any(one.limits is None for one in found)
-    assert any(one.mtu for each in found for one in each.interfaces)
-    assert any(rule.source is None for each in found for rule in each.rules)
-    assert any("port" in one.options for each in found for one in each.endpoints)
+        assert any(getattr(each, part) for each in configurations), part
+    assert any(each.limits is None for each in configurations)
+    assert any(interface.mtu for each in configurations for interface in each.interfaces)
+    assert any(rule.source is None for each in configurations for rule in each.rules)
+    assert any("port" in endpoint.options for each in configurations for endpoint in each.endpoints)
 
 
 def test_the_core_has_all_formats() -> None:
@@ -211,23 +211,25 @@ def test_programs_of_gateways(program: str, starts: tuple[str, ...]) -> None:
     """Without the shell that prepares them in the lab; with the operator's password, everywhere."""
     bonding = load(ROOT / "examples/gateways/bonding.toml", overrides=[f"gateways.bond.program={program}"])
     scenario = bonding.points[0].scenario
-    found = {node: collect(scenario, node, ExportMachine({}, "/etc/x", "Secret-1")) for node in ("home", "vps", "web")}
-    (service,) = found["home"].services
+    exported = {
+        node: collect(scenario, node, ExportMachine({}, "/etc/x", "Secret-1")) for node in ("home", "vps", "web")
+    }
+    (service,) = exported["home"].services
     assert (service.name, service.programs) == ("gateway-entry-bond", starts)
     assert service.argv[0] == starts[0]
     assert {path.rpartition("/")[0] for path, _ in service.files} <= {"/etc/x"}
     for node, role in (("home", "entry"), ("vps", "exit")):
-        text = repr(found[node].services)
+        text = repr(exported[node].services)
         assert "Secret-1" in text, role
         assert "lab-password" not in text, role
-    notes = "\n".join(found["home"].notes)
+    notes = "\n".join(exported["home"].notes)
     assert f"Programs to install: {', '.join(sorted(starts))}." in notes
     assert "listens on port 1080" in notes
     assert "password" not in notes
     assert "public" in "\n".join(collect(scenario, "vps", ExportMachine({})).notes)
-    assert found["web"].services == ()
-    assert [table.name for table in found["home"].tables] == ["mptcplab_gateway-bond"]
-    assert found["vps"].tables == ()
+    assert exported["web"].services == ()
+    assert [table.name for table in exported["home"].tables] == ["mptcplab_gateway-bond"]
+    assert exported["vps"].tables == ()
 
 
 @pytest.mark.parametrize(

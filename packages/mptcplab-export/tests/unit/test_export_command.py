@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 
 import pytest
-from tests.unit.commanded import output_of as run
+from tests.unit.command_output import output_of as run
 
 EXAMPLES = Path(__file__).resolve().parents[4] / "examples"
 GOOD = """

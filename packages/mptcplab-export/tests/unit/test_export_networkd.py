@@ -10,7 +10,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tests.unit.exported import FAMILIES, NODES, files
+from tests.unit.export_scenario import FAMILIES, NODES, files
 
 PAGE = Path("/usr/share/man/man5/systemd.network.5.gz")
 #: The keys that we use, from systemd.network(5) of systemd 252.
@@ -30,8 +30,8 @@ def _parse(text: str) -> Sections:
     for line in text.splitlines():
         if not line or line.startswith(("#", ";")):
             continue
-        if found := re.fullmatch(r"\[(\w+)\]", line):
-            sections.append((found[1], []))
+        if match := re.fullmatch(r"\[(\w+)\]", line):
+            sections.append((match[1], []))
             continue
         key, equals, value = line.partition("=")
         assert sections, f"outside of sections: {line}"
@@ -61,8 +61,8 @@ def test_the_manual_page_has_these_keys() -> None:
     for section, keys in KEYS.items():
         begin = text.index(f'.SH "[{section.upper()}] SECTION OPTIONS"')
         described = text[begin : text.index("\n.SH ", begin)]
-        found = set(re.findall(r"^\\fI(\w+)=\\fR(?:,|$)", described, re.MULTILINE))
-        assert keys <= found, section
+        documented = set(re.findall(r"^\\fI(\w+)=\\fR(?:,|$)", described, re.MULTILINE))
+        assert keys <= documented, section
 
 
 @pytest.mark.parametrize("family", FAMILIES)

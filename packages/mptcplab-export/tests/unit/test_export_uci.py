@@ -6,7 +6,7 @@ from __future__ import annotations
 import subprocess
 
 import pytest
-from tests.unit.exported import FAMILIES, NODES, TABLES, files
+from tests.unit.export_scenario import FAMILIES, NODES, TABLES, files
 from tests.unit.uci_syntax import Section, UciError, check, parse
 
 from mptcplab.errors import InputError
@@ -25,24 +25,24 @@ def _sections(node: str, family: str, package: str, **devices: str) -> list[Sect
 @pytest.mark.parametrize("node", NODES)
 def test_files_are_uci_and_refer_to_what_is_there(node: str, family: str) -> None:
     network, firewall = _sections(node, family, "network"), _sections(node, family, "firewall")
-    interfaces = {one.name for one in network if one.kind == "interface"}
-    for one in network:
-        if one.kind.startswith("route"):
-            assert one.options["interface"] in interfaces
-        if one.kind.startswith("rule"):
-            assert one.options.get("in", "loopback") in interfaces
-            assert "src" in one.options or "in" in one.options
-    zones = {one.options["name"]: one.lists["network"] for one in firewall if one.kind == "zone"}
+    interfaces = {section.name for section in network if section.kind == "interface"}
+    for section in network:
+        if section.kind.startswith("route"):
+            assert section.options["interface"] in interfaces
+        if section.kind.startswith("rule"):
+            assert section.options.get("in", "loopback") in interfaces
+            assert "src" in section.options or "in" in section.options
+    zones = {section.options["name"]: section.lists["network"] for section in firewall if section.kind == "zone"}
     assert sorted(name for members in zones.values() for name in members) == sorted(interfaces - {"loopback"})
-    for one in firewall:
-        if one.kind == "forwarding":
-            assert {one.options["src"], one.options["dest"]} <= set(zones)
-        if one.kind == "include":
-            assert one.options["path"].removeprefix("/") in files("uci", node, family)
+    for section in firewall:
+        if section.kind == "forwarding":
+            assert {section.options["src"], section.options["dest"]} <= set(zones)
+        if section.kind == "include":
+            assert section.options["path"].removeprefix("/") in files("uci", node, family)
 
 
 def test_values() -> None:
-    network = {one.name: one for one in _sections("client", "ipv4", "network", a__1="eth0.7")}
+    network = {section.name: section for section in _sections("client", "ipv4", "network", a__1="eth0.7")}
     assert network["a_1"].options == {
         "device": "eth0.7",
         "proto": "static",
@@ -51,18 +51,21 @@ def test_values() -> None:
     }
     assert network["a_1_device"].options == {"name": "eth0.7", "mtu": "1400"}
     assert network["mptcplab_rule1"].options == {"src": "10.0.1.1/32", "lookup": "100", "priority": "100"}
-    own = next(one for one in network.values() if one.options.get("table") == "100")
-    assert own.options == {"interface": "a_1", "target": "10.0.1.0/24", "table": "100"}
+    route = next(section for section in network.values() if section.options.get("table") == "100")
+    assert route.options == {"interface": "a_1", "target": "10.0.1.0/24", "table": "100"}
 
 
 def test_masquerading_is_a_zone_and_other_rules_are_included() -> None:
-    firewall = {one.name: one for one in _sections("r1", "ipv4", "firewall")}
+    firewall = {section.name: section for section in _sections("r1", "ipv4", "firewall")}
     assert firewall["mptcplab_outside"].options["masq"] == "1"
     assert firewall["mptcplab_outside"].lists["network"] == ["core"]
     assert "masq" not in firewall["mptcplab_inside"].options
     assert firewall["mptcplab_middlebox"].options["position"] == "ruleset-post"
-    assert {one.options["src"] for one in firewall.values() if one.kind == "forwarding"} == {"inside", "outside"}
-    six = {one.name: one for one in _sections("r1", "ipv6", "firewall")}
+    assert {section.options["src"] for section in firewall.values() if section.kind == "forwarding"} == {
+        "inside",
+        "outside",
+    }
+    six = {section.name: section for section in _sections("r1", "ipv6", "firewall")}
     assert six["mptcplab_outside"].options["masq6"] == "1"
 
 

@@ -47,7 +47,7 @@ def _take(words: list[str], sections: list[Section], number: int) -> None:
         name = words[2] if len(words) == 3 else f"@{words[1]}[{len(sections)}]"
         if not _TYPE.fullmatch(words[1]) or (len(words) == 3 and not _NAME.fullmatch(name)):
             raise UciError(f"line {number}: no name of a section: {words[1:]}")
-        if any(one.name == name for one in sections):
+        if any(section.name == name for section in sections):
             raise UciError(f"line {number}: a second section '{name}'")
         sections.append(Section(words[1], name))
     elif words[0] in ("option", "list") and len(words) == 3:

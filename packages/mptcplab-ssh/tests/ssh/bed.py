@@ -94,7 +94,7 @@ def _child(pid: int) -> int:
 
 
 @dataclass
-class Machine:
+class BedMachine:
     """One machine: ``pid`` is its first process, as this machine sees it."""
 
     name: str
@@ -102,7 +102,7 @@ class Machine:
     pid: int
     process: subprocess.Popen[bytes]
     #: Programs of the tests themselves. Those in brackets are the kernel's, or have ended and nobody waits for them.
-    own: ClassVar[tuple[str, ...]] = ("ps -e", "sh -s", "[")
+    ignored: ClassVar[tuple[str, ...]] = ("ps -e", "sh -s", "[")
 
     def words(self) -> list[str]:
         """The words before a command that run it there."""
@@ -126,7 +126,7 @@ class Bed:
     folder: Path
     hub: subprocess.Popen[bytes]
     pid: int
-    machines: dict[str, Machine] = field(default_factory=dict)
+    machines: dict[str, BedMachine] = field(default_factory=dict)
 
     def command(self, *words: str | Path) -> list[str]:
         """Return the words that run mptcplab in the hub's network."""
@@ -137,7 +137,7 @@ class Bed:
         environment = {**os.environ, "COLUMNS": "200"}
         return subprocess.run(self.command(*words), capture_output=True, text=True, timeout=timeout, env=environment)
 
-    def add(self, name: str) -> Machine:
+    def add(self, name: str) -> BedMachine:
         """Add a machine with sshd that the hub reaches."""
         number = len(self.machines) + 1
         address = f"10.99.{number}.2"
@@ -149,7 +149,7 @@ class Bed:
             outer = [*self.in_hub_words(), *inner, "sh", "-c", script]
             process = subprocess.Popen(outer, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         # nsenter forks for the namespace of processes, and so does unshare.
-        machine = Machine(name, address, _child(_child(process.pid)), process)
+        machine = BedMachine(name, address, _child(_child(process.pid)), process)
         self.machines[name] = machine
         ends = ["name", f"mgmt{number}", "type", "veth", "peer", "name", "mgmt", "netns", str(machine.pid)]
         for words in (
@@ -184,7 +184,7 @@ class Bed:
         command = ["nsenter", "--target", str(self.pid), "--net", "--", *words]
         return subprocess.run(command, input=text, capture_output=True, text=True)
 
-    def _wait_for(self, machine: Machine) -> None:
+    def _wait_for(self, machine: BedMachine) -> None:
         end = time.monotonic() + 10
         words = ["ssh", "-F", str(self.folder / "ssh_config"), "-o", "BatchMode=yes", machine.name, "true"]
         while True:
@@ -196,8 +196,8 @@ class Bed:
 
     def cable(self, first: tuple[str, str], second: tuple[str, str]) -> None:
         """Connect two machines' new interfaces."""
-        (one, device), (other, peer) = first, second
-        pids = [str(self.machines[name].pid) for name in (one, other)]
+        (first_machine, device), (other, peer) = first, second
+        pids = [str(self.machines[name].pid) for name in (first_machine, other)]
         ends = ["name", device, "netns", pids[0], "type", "veth", "peer", "name", peer, "netns", pids[1]]
         self.in_hub("ip", "link", "add", *ends).check_returncode()
 
@@ -248,12 +248,12 @@ _SUBJECTS = {
 }
 
 
-def _state(machine: Machine) -> Iterator[tuple[str, str]]:
+def _state(machine: BedMachine) -> Iterator[tuple[str, str]]:
     script = "".join(f"echo '=== {name}'\n{line}\n" for name, line in _SUBJECTS.items())
     for part in machine.run("sh", "-s", text=script).split("=== ")[1:]:
         name, _, text = part.partition("\n")
         if name == "programs":
-            text = "\n".join(sorted(one for one in text.splitlines() if not one.startswith(machine.own)))
+            text = "\n".join(sorted(line for line in text.splitlines() if not line.startswith(machine.ignored)))
         yield name, text
 
 

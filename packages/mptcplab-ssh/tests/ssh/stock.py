@@ -113,7 +113,7 @@ class Emulated(Machine):
     """A machine in QEMU, which commands reach by ssh. ``serial`` is what it says of its runs."""
 
     #: The connection of the question itself, and what says which runs there are.
-    own: ClassVar[tuple[str, ...]] = (*Machine.own, "sshd: root", "sleep 1")
+    ignored: ClassVar[tuple[str, ...]] = (*Machine.ignored, "sshd: root", "sleep 1")
     bed: Bed = field(kw_only=True)
     serial: Path = field(kw_only=True)
 
@@ -128,7 +128,7 @@ class Emulated(Machine):
     @property
     def runs(self) -> list[str]:
         """The runs that the machine had a second ago."""
-        return self._said("runs:")
+        return self._last_words("runs:")
 
     def connect(self, *, connected: bool) -> None:
         """Plug in or unplug the interface by which the hub reaches the machine, and wait until the machine says so."""
@@ -136,11 +136,11 @@ class Emulated(Machine):
         self.process.stdin.write(f"set_link mgmt {'on' if connected else 'off'}\n".encode())
         self.process.stdin.flush()
         until = time.monotonic() + _PLUG_SECONDS
-        while self._said("carrier:") != [str(int(connected))]:
+        while self._last_words("carrier:") != [str(int(connected))]:
             assert time.monotonic() < until, f"connected={connected} has no effect"
             time.sleep(0.2)
 
-    def _said(self, subject: str) -> list[str]:
+    def _last_words(self, subject: str) -> list[str]:
         """Return the words of the last complete line about a subject."""
         lines = [line for line in self.serial.read_text().splitlines(keepends=True) if line.startswith(subject)]
         complete = [line for line in lines if line.endswith("\n")]
@@ -153,11 +153,11 @@ _LOGS = ("log", "console")
 
 def boot(bed: Bed, kernel: StockKernel, names: tuple[str, str], cables: Sequence[str]) -> None:
     """Start two machines with sshd and ``cables`` between them: their interfaces eth1, eth2 and so on."""
-    machines = [_started(bed, kernel, own, other, cables) for own, other in (names, names[::-1])]
+    machines = [_start_machine(bed, kernel, name, other, cables) for name, other in (names, names[::-1])]
     until = time.monotonic() + _BOOT_SECONDS
     for machine in machines:
         while _answer(machine):
-            console = "".join((bed.folder / f"{machine.name}.{one}").read_text(errors="replace") for one in _LOGS)
+            console = "".join((bed.folder / f"{machine.name}.{log}").read_text(errors="replace") for log in _LOGS)
             assert machine.process.poll() is None, console
             assert time.monotonic() < until, f"{_answer(machine)}\n{console}"
             time.sleep(1)
@@ -172,7 +172,7 @@ def _answer(machine: Emulated) -> str:
     return ""
 
 
-def _started(bed: Bed, kernel: StockKernel, name: str, other: str, cables: Sequence[str]) -> Emulated:
+def _start_machine(bed: Bed, kernel: StockKernel, name: str, other: str, cables: Sequence[str]) -> Emulated:
     port = _FIRST_PORT + len(bed.machines)
     (bed.folder / f"{name}.cpio").write_bytes(_root(bed, kernel, name))
     with (bed.folder / "ssh_config").open("a") as file:
@@ -225,10 +225,10 @@ def _cards(name: str, other: str, cables: Sequence[str]) -> Iterator[str]:
 
 def _root(bed: Bed, kernel: StockKernel, name: str) -> bytes:
     """Return the archive with everything that a machine has."""
-    found = {program: shutil.which(program, path=_PATH) for program in _PROGRAMS}
-    missing = [program for program, path in found.items() if path is None]
+    paths = {program: shutil.which(program, path=_PATH) for program in _PROGRAMS}
+    missing = [program for program, path in paths.items() if path is None]
     assert not missing, f"this machine lacks {', '.join(missing)}"
-    programs = {program: Path(path) for program, path in found.items() if path is not None} | {"sshd": Path(SSHD)}
+    programs = {program: Path(path) for program, path in paths.items() if path is not None} | {"sshd": Path(SSHD)}
     modules = ModuleTree(kernel).sort_by_dependency(_MODULES)
     texts = {
         "/init": _INIT.format(name=name, sshd=SSHD),

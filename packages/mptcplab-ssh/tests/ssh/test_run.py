@@ -47,17 +47,17 @@ def scenario(folder: Path, text: str) -> Path:
 
 def rows(out: Path) -> list[dict[str, Any]]:
     """Return the rows of a results folder."""
-    found: list[dict[str, Any]] = json.loads((out / "results.json").read_text())["rows"]
-    return found
+    results: list[dict[str, Any]] = json.loads((out / "results.json").read_text())["rows"]
+    return results
 
 
 def changes(before: dict[str, str], after: dict[str, str]) -> str:
     """Return the lines that differ between two states of machines."""
-    found = []
+    events = []
     for name, text in before.items():
         lines = difflib.unified_diff(text.splitlines(), after[name].splitlines(), "before", "after", lineterm="", n=0)
-        found += [f"{name}: {line}" for line in lines]
-    return "\n".join(found)
+        events += [f"{name}: {line}" for line in lines]
+    return "\n".join(events)
 
 
 def _check_clocks(clocks: dict[str, dict[str, Any]]) -> None:
@@ -107,7 +107,7 @@ SHAPED = {
 }
 
 
-def shaped(text: str) -> str:
+def shaped_scenario(text: str) -> str:
     """Return a scenario with limited cables."""
     start, end = text.index("[links.one]"), text.index("[workloads")
     return text[:start] + LIMITED + text[end:]
@@ -117,7 +117,7 @@ def test_links_shaped_where_the_inventory_allows_it(pair: Bed, tmp_path: Path) -
     """Rates by `tbf` on the named interfaces: MPTCP gets the sum of both, less headers and its start."""
     before = pair.settle()
     inventory = pair.inventory(SHAPED)
-    text = shaped(TWO_CABLES.replace('size = "200 MB"', 'duration = "4 s"'))
+    text = shaped_scenario(TWO_CABLES.replace('size = "200 MB"', 'duration = "4 s"'))
     done = pair.mptcplab("run", scenario(tmp_path, text), "--engine", f"ssh:{inventory}", "--out", tmp_path / "out")
     assert done.returncode == 0, done.stderr
     (row,) = rows(tmp_path / "out")
@@ -212,7 +212,7 @@ def test_another_program_with_events_and_a_capture(pair: Bed, tmp_path: Path) ->
     """Sockets of programs that do not report their own are sampled on the machines, queues as well."""
     before = pair.settle()
     inventory = pair.inventory(SHAPED)
-    file = scenario(tmp_path, shaped(SEVERAL))
+    file = scenario(tmp_path, shaped_scenario(SEVERAL))
     done = pair.mptcplab("run", file, "--engine", f"ssh:{inventory}", "--out", tmp_path / "out")
     assert done.returncode == 0, done.stderr
     (row,) = rows(tmp_path / "out")
@@ -285,7 +285,7 @@ def test_routers_with_busybox(pair: Bed, tmp_path: Path) -> None:
             machine.run("mount", "--bind", "/dev/null", place)
     before = pair.settle()
     inventory = pair.inventory(SHAPED)
-    file = scenario(tmp_path, shaped(TWO_CABLES).replace("200 MB", "5 MB"))
+    file = scenario(tmp_path, shaped_scenario(TWO_CABLES).replace("200 MB", "5 MB"))
     done = pair.mptcplab("run", file, "--engine", f"ssh:{inventory}", "--out", tmp_path / "out")
     assert done.returncode == 0, done.stderr
     assert rows(tmp_path / "out")[0]["mptcp"] == "2 subflows"

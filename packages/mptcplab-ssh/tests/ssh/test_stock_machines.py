@@ -78,7 +78,7 @@ def _kernel() -> StockKernel:
 
 
 @pytest.fixture(scope="module")
-def emulated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bed]:
+def emulated_bed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bed]:
     """Make machines `client` and `server` with the cables eth1 and eth2."""
     with make(tmp_path_factory.mktemp("bed")) as bed:
         boot(bed, _kernel(), ("client", "server"), ("one", "two"))
@@ -100,11 +100,11 @@ def _wait(is_true: Callable[[], object], seconds: float, subject: str) -> None:
         time.sleep(0.2)
 
 
-def test_rates_and_delays_of_netem(emulated: Bed, tmp_path: Path) -> None:
-    before = emulated.settle()
-    inventory = emulated.inventory(SHAPED, lease=LEASE)
+def test_rates_and_delays_of_netem(emulated_bed: Bed, tmp_path: Path) -> None:
+    before = emulated_bed.settle()
+    inventory = emulated_bed.inventory(SHAPED, lease=LEASE)
     words = ("run", scenario(tmp_path, SLOW), "--engine", f"ssh:{inventory}", "--out", tmp_path / "out")
-    done = emulated.mptcplab(*words, timeout=900)
+    done = emulated_bed.mptcplab(*words, timeout=900)
     assert done.returncode == 0, done.stdout + done.stderr
     (row,) = rows(tmp_path / "out")
     goodput = row["goodput_mbps"]["mean"]
@@ -125,11 +125,11 @@ def test_rates_and_delays_of_netem(emulated: Bed, tmp_path: Path) -> None:
     assert all(clock["is_consistent"] for clock in clocks.values())
     kernel = json.loads((folder / "manifest.json").read_text())["facts"]["kernel"]
     assert {node["release"] for node in kernel["nodes"].values()} == {_kernel().release}
-    different = changes(before, emulated.settle())
+    different = changes(before, emulated_bed.settle())
     assert not different, different
 
 
-def _begun(bed: Bed, folder: Path) -> subprocess.Popen[bytes]:
+def _begin_run(bed: Bed, folder: Path) -> subprocess.Popen[bytes]:
     """Start a run that lasts for minutes, and return when its transfer has begun."""
     inventory = bed.inventory(SHAPED, lease=LEASE)
     file = scenario(folder, SLOW.replace('"8 s"', '"300 s"'))
@@ -147,11 +147,11 @@ def _begun(bed: Bed, folder: Path) -> subprocess.Popen[bytes]:
 
 
 @pytest.mark.parametrize("plugged", [True, False], ids=["connected", "unplugged"])
-def test_a_killed_command(emulated: Bed, tmp_path: Path, plugged: bool) -> None:
+def test_a_killed_command(emulated_bed: Bed, tmp_path: Path, plugged: bool) -> None:
     """SIGKILL. Only its own timer can put back the unplugged machine, which does not notice that the command ends."""
-    before = emulated.settle()
-    client, server = (_machine(emulated, name) for name in ("client", "server"))
-    command = _begun(emulated, tmp_path)
+    before = emulated_bed.settle()
+    client, server = (_machine(emulated_bed, name) for name in ("client", "server"))
+    command = _begin_run(emulated_bed, tmp_path)
     _wait(lambda: client.runs == ["client"], 60, f"the client says that it has the runs {client.runs}")
     try:
         client.connect(connected=plugged)
@@ -166,24 +166,24 @@ def test_a_killed_command(emulated: Bed, tmp_path: Path, plugged: bool) -> None:
         client.connect(connected=True)
     if not plugged:
         assert seconds > 0.5 * float(LEASE.split()[0]), "not by its lease"
-    different = changes(before, emulated.settle())
+    different = changes(before, emulated_bed.settle())
     assert not different, different
 
 
-def test_next_start_cleans_up_where_the_keeper_died(emulated: Bed, tmp_path: Path) -> None:
+def test_next_start_cleans_up_where_the_keeper_died(emulated_bed: Bed, tmp_path: Path) -> None:
     """SIGKILL for the keeper, and then for the command: the machine stays as it is until somebody runs the next lab."""
-    before = emulated.settle()
-    client, server = (_machine(emulated, name) for name in ("client", "server"))
-    command = _begun(emulated, tmp_path)
+    before = emulated_bed.settle()
+    client, server = (_machine(emulated_bed, name) for name in ("client", "server"))
+    command = _begin_run(emulated_bed, tmp_path)
     client.shell("kill -9 $(cat /run/mptcplab-ssh/client/keeper.pid)")
     command.send_signal(signal.SIGKILL)
     command.wait()
     _wait(lambda: not server.runs, _SOON_SECONDS, "the server is not put back")
     assert client.runs == ["client"], "the machine was put back without a keeper"
-    inventory = emulated.inventory(SHAPED, lease=LEASE)
+    inventory = emulated_bed.inventory(SHAPED, lease=LEASE)
     words = ("run", scenario(tmp_path, SLOW), "--engine", f"ssh:{inventory}", "--out", tmp_path / "next")
-    done = emulated.mptcplab(*words, timeout=900)
+    done = emulated_bed.mptcplab(*words, timeout=900)
     assert done.returncode == 0, done.stdout + done.stderr
     assert rows(tmp_path / "next")[0]["mptcp"] == "2 subflows"
-    different = changes(before, emulated.settle())
+    different = changes(before, emulated_bed.settle())
     assert not different, different

@@ -15,7 +15,7 @@ from typing import Any, cast
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.commanded import output_of
+from tests.unit.command_output import output_of
 
 import mptcplab_ssh
 from mptcplab.engine.protocol import engine_kind
@@ -44,7 +44,7 @@ def _plan(*overrides: str, file: Path = SCENARIO) -> Plan:
 
 
 def _fit(*overrides: str) -> dict[str, Fitted]:
-    return {one.node: one for one in fit(_plan(*overrides), load_inventory(EXAMPLE), name="inventory.toml")}
+    return {part.node: part for part in fit(_plan(*overrides), load_inventory(EXAMPLE), name="inventory.toml")}
 
 
 def test_the_page_shows_the_example() -> None:
@@ -116,17 +116,20 @@ def test_a_cluster_is_refused(
 def test_a_plan_is_divided_among_machines() -> None:
     plan, parts = _plan(), _fit()
     assert list(parts) == ["client", "server"]
-    assert {link: one.device for link, one in parts["client"].interfaces.items()} == {"one": "eth1", "two": "eth2"}
-    assert [one.name for one in parts["server"].programs] == ["bulk.server"]
-    # Cables are there already, and only the interface that may be shaped loses its offloads.
-    kept = {one.argv for one in plan.setup if one.node is not None}
-    fitted = {one.argv for part in parts.values() for one in part.commands}
-    offloads = [one for one in kept - fitted if one[0] == "ethtool"]
-    assert sorted(one[2] for one in offloads) == ["one"]
-    assert ("ethtool", "-K", "two", "tso", "off", "gso", "off", "gro", "off") in {
-        one.argv for one in parts["server"].commands
+    assert {link: interface.device for link, interface in parts["client"].interfaces.items()} == {
+        "one": "eth1",
+        "two": "eth2",
     }
-    assert not [one for one in fitted if "veth" in one]
+    assert [program.name for program in parts["server"].programs] == ["bulk.server"]
+    # Cables are there already, and only the interface that may be shaped loses its offloads.
+    kept = {command.argv for command in plan.setup if command.node is not None}
+    fitted = {command.argv for part in parts.values() for command in part.commands}
+    offloads = [command for command in kept - fitted if command[0] == "ethtool"]
+    assert sorted(offload[2] for offload in offloads) == ["one"]
+    assert ("ethtool", "-K", "two", "tso", "off", "gso", "off", "gro", "off") in {
+        command.argv for command in parts["server"].commands
+    }
+    assert not [argv for argv in fitted if "veth" in argv]
     assert set(link_ends(plan)) == {"one", "two"}
 
 
@@ -257,12 +260,12 @@ _UNSTATED_NS = 2010
 def test_the_error_of_a_clock_is_what_is_said(offset: int, ppm: int, delays: list[tuple[int, int]]) -> None:
     """Whatever the delays of the connection, and with oscillators that drift evenly."""
 
-    def there(here: int) -> int:
+    def to_remote(here: int) -> int:
         return here + offset + here * ppm // 10**6
 
     clock, now = Clock(), 0
     for out, back in delays:
-        clock.add(Answer(now, now + out + back, there(now + out)))
+        clock.add(Answer(now, now + out + back, to_remote(now + out)))
         now += 10**9
     here = clock.to_our_clock()
     first_moment = sum(delays[0]) // 2
@@ -270,11 +273,11 @@ def test_the_error_of_a_clock_is_what_is_said(offset: int, ppm: int, delays: lis
         # The stated error holds between the moments, without the drift during a question's round trip. The line's slope
         # may be wrong by the errors of two moments within a second, 1 %, and the translation follows the line.
         stated_ns = here.error_ns + here.error_ns // 90
-        assert abs(here.to_here(there(instant)) - instant) <= stated_ns + _UNSTATED_NS, (instant, here.error_ns)
-    assert here.to_here(there(0)) <= here.to_here(there(10**6))
+        assert abs(here.to_here(to_remote(instant)) - instant) <= stated_ns + _UNSTATED_NS, (instant, here.error_ns)
+    assert here.to_here(to_remote(0)) <= here.to_here(to_remote(10**6))
 
 
-def _fixed(offset: int) -> Translation:
+def _fixed_translation(offset: int) -> Translation:
     clock = Clock()
     clock.add(Answer(0, 0, offset))
     return clock.to_our_clock()
@@ -294,7 +297,7 @@ def test_outputs_come_to_one_clock() -> None:
         {"event": "end", "conn": 0, "t_ns": 1600, "first_ns": 1200, "delay_sum_ns": 0, "delay_max_ns": 0},
     ]
     text = "".join(json.dumps(event) + "\n" for event in events) + "not an event\n"
-    *lines, last = to_lab_clock(text.encode(), _fixed(1000), _fixed(5000)).splitlines()
+    *lines, last = to_lab_clock(text.encode(), _fixed_translation(1000), _fixed_translation(5000)).splitlines()
     start, packets, end = map(json.loads, lines)
     assert last == b"not an event"
     assert start["t_ns"] == 100
@@ -329,13 +332,13 @@ def test_samples_of_sockets_and_queues() -> None:
     queue = Queue("r1", "one", 2, "one", "forward")
     kinds = json.dumps([{"kind": "tbf", "handle": "2:", "backlog": 3000, "qlen": 2, "drops": 7}])
     text = f"@ 100\n{SS}\n# one\n{kinds}\n\n@ 200\n{SS}\n# one\n{kinds}\n\n@ 300\nESTAB 0"
-    found = parse_samples(text, node="r1", queues=[queue])
-    assert [row["time_ns"] for row in found.sockets] == [100, 200]
-    assert found.queues[0] == {
+    samples = parse_samples(text, node="r1", queues=[queue])
+    assert [row["time_ns"] for row in samples.sockets] == [100, 200]
+    assert samples.queues[0] == {
         "time_ns": 100, "node": "r1", "device": "one", "link": "one", "direction": "forward",
         "bytes": 3000, "packets": 2, "drops": 7,
     }  # fmt: skip
-    (socket,) = algorithms(found.sockets)["sockets"]
+    (socket,) = algorithms(samples.sockets)["sockets"]
     assert socket["congestion"] == ["cubic"]
 
 

@@ -92,7 +92,7 @@ def coded_errors(carrier: int, snr: float, code_in: int, weights: Sequence[tuple
 def spectrum(code_in: int, count: int) -> list[tuple[int, int]]:
     """Distances of the punctured code and the wrong information bits there, by walking its trellis."""
     pattern = PUNCTURED[code_in]
-    found: Counter[int] = Counter()
+    counts: Counter[int] = Counter()
     limit = {1: 26, 2: 12, 3: 10, 5: 8}[code_in]
     for begin in range(code_in):
         # State -> distance -> (paths, wrong bits): all paths that leave the zero state here and have not come back.
@@ -110,7 +110,7 @@ def spectrum(code_in: int, count: int) -> list[tuple[int, int]]:
                         if new > limit:
                             continue
                         if register >> 1 == 0:
-                            found[new] += bits
+                            counts[new] += bits
                             continue
                         at = states.setdefault(register >> 1, {})
                         old_paths, old_bits = at.get(new, (0, 0))
@@ -118,4 +118,4 @@ def spectrum(code_in: int, count: int) -> list[tuple[int, int]]:
             current = states
             if not current:
                 break
-    return sorted(found.items())[:count]
+    return sorted(counts.items())[:count]

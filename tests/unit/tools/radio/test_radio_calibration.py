@@ -64,10 +64,10 @@ def test_durations_are_those_of_the_standard() -> None:
 
 
 def test_slot_by_slot_is_near_the_fixed_point() -> None:
-    found = collision_probability(DOT11B, 10, attempts=10)
+    probability = collision_probability(DOT11B, 10, attempts=10)
     model = saturation(DOT11B, 10, mpdu=MPDU, payload=PAYLOAD, attempts=10)
-    print(found, model.collision)
-    assert found == pytest.approx(model.collision, rel=0.03)
+    print(probability, model.collision)
+    assert probability == pytest.approx(model.collision, rel=0.03)
 
 
 @pytest.mark.parametrize("row", MEASURED["saturation"], ids=lambda row: f"{row['phy']}-{row['stations']}")
@@ -77,8 +77,8 @@ def test_saturation_is_within_its_bounds(row: dict[str, Any]) -> None:
 
 
 def test_all_numbers_of_stations_are_calibrated_in_both_modes() -> None:
-    found = {(row["phy"], row["stations"]) for row in MEASURED["saturation"]}
-    assert found == {(phy.name, stations) for phy in (DOT11B, DOT11G) for stations in STATIONS}
+    cases = {(row["phy"], row["stations"]) for row in MEASURED["saturation"]}
+    assert cases == {(phy.name, stations) for phy in (DOT11B, DOT11G) for stations in STATIONS}
 
 
 def test_durations_of_aggregates_are_those_of_the_standard() -> None:
@@ -104,7 +104,7 @@ def test_rates_of_ht_are_those_of_the_table(mcs: int, mbps: float, short_mbps: f
     short = replace(ht, short_guard=True)
     assert short.mbps == pytest.approx(short_mbps, abs=0.05)
     # In long frames, the guard interval is a tenth of each symbol.
-    long_us, short_us = (one.frame_us(50_000) - 42 for one in (ht, short))
+    long_us, short_us = (mode.frame_us(50_000) - 42 for mode in (ht, short))
     assert short_us / long_us == pytest.approx(0.9, abs=4 / long_us)
     assert short_us % 4 == 0, "a PPDU ends with a whole symbol of 4 us"
 

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.slow
 RADIO = "radio ap 02:00:00:00:00:01 at 0 0\n"
 
 
-def ended(path: Path, *options: str) -> tuple[int, str]:
+def run_to_end(path: Path, *options: str) -> tuple[int, str]:
     done = subprocess.run([radio_program(), str(path), *options], capture_output=True, text=True, timeout=20)
     return done.returncode, done.stderr
 
@@ -49,14 +49,14 @@ def ended(path: Path, *options: str) -> tuple[int, str]:
 def test_a_mistake_is_one_sentence(tmp_path: Path, text: str, line: int, sentence: str) -> None:
     file = tmp_path / "medium.conf"
     file.write_text(text)
-    assert ended(file) == (2, f"radio: {file}:{line}: {sentence}\n")
+    assert run_to_end(file) == (2, f"radio: {file}:{line}: {sentence}\n")
 
 
 def test_a_file_needs_a_radio(tmp_path: Path) -> None:
     file = tmp_path / "medium.conf"
     file.write_text("seed 1\n")
-    assert ended(file) == (2, f"radio: '{file}' has no radio\n")
-    assert ended(tmp_path / "absent") == (
+    assert run_to_end(file) == (2, f"radio: '{file}' has no radio\n")
+    assert run_to_end(tmp_path / "absent") == (
         2,
         f"radio: '{tmp_path / 'absent'}' cannot be read: No such file or directory\n",
     )

@@ -185,15 +185,15 @@ def test_reports_count_each_frame(harness: Path, tmp_path: Path, seed: int) -> N
 
 def aggregates_of(log: str) -> list[tuple[float, int]]:
     """Return rate and bytes of each aggregate."""
-    found = [line.split() for line in log.splitlines() if " ampdu " in line]
-    return [(float(words[4]), int(words[5])) for words in found]
+    lines = [line.split() for line in log.splitlines() if " ampdu " in line]
+    return [(float(words[4]), int(words[5])) for words in lines]
 
 
 def test_aggregates_are_no_longer_than_4_ms(harness: Path, tmp_path: Path) -> None:
     """At the first rate of their table; repeated ones are at a slower rate, which the limit counts with."""
     log, _ = run(harness, tmp_path, "n", G, 1)
-    found = aggregates_of(log)
-    longest = max(36 + 8 * size / mbps for mbps, size in found)
-    print(len(found), "aggregates, the longest of", longest, "us")
+    sizes = aggregates_of(log)
+    longest = max(36 + 8 * size / mbps for mbps, size in sizes)
+    print(len(sizes), "aggregates, the longest of", longest, "us")
     # Among so many, one is full to within a tenth of a frame of the mean size, which takes 100 us.
     assert 3900 < longest <= 4000

@@ -90,10 +90,10 @@ def test_errors_are_the_union_bound_over_the_code(parts: Parts, mcs: int) -> Non
         if d > 0.02 or d < 1e-9:
             continue
         checked += 1
-        found = parts.bit_error_rate(number(mcs), 10 ** (sinr_db / 10))
+        rate = parts.bit_error_rate(number(mcs), 10 ** (sinr_db / 10))
         # What is left out are weights of at least 4 more, each about 10 times the one before: 2 % at the bound of d.
-        assert found == pytest.approx(expected, rel=0.03)
-        assert parts.bit_error_rate(number(mcs, short=True), 10 ** (sinr_db / 10)) == found
+        assert rate == pytest.approx(expected, rel=0.03)
+        assert parts.bit_error_rate(number(mcs, short=True), 10 ** (sinr_db / 10)) == rate
     assert checked >= 2
 
 
@@ -127,7 +127,7 @@ class Model:
     def move(self, start: int) -> None:
         if self.ahead(start) < NUMBERS // 2:
             self.start = start % NUMBERS
-            self.received = {one for one in self.received if self.ahead(one) < WINDOW}
+            self.received = {number for number in self.received if self.ahead(number) < WINDOW}
 
     def receive(self, number: int) -> None:
         if self.ahead(number) >= NUMBERS // 2:
@@ -154,9 +154,9 @@ def test_the_window_is_the_standards(parts: Parts, seed: int) -> None:
             events.append(number)
             model.receive(number)
     for begin in (model.start, (model.start - 70) % NUMBERS, (model.start + 33) % NUMBERS):
-        found = parts.scoreboard(events, begin)
+        state = parts.scoreboard(events, begin)
         expected = {i for i in range(WINDOW) if (begin + i) % NUMBERS in model.received}
-        assert {i for i in range(WINDOW) if found >> i & 1} == expected
+        assert {i for i in range(WINDOW) if state >> i & 1} == expected
 
 
 @pytest.mark.parametrize("seed", range(50))
@@ -166,7 +166,7 @@ def test_what_a_sender_may_send_is_never_taken_for_old(parts: Parts, seed: int) 
     oldest, missing, events = draw.randrange(NUMBERS), set(range(WINDOW)), list[int]()
     base = 0
     while len(events) < 400:
-        number = draw.choice(sorted(one for one in missing if one < base + WINDOW))
+        number = draw.choice(sorted(number for number in missing if number < base + WINDOW))
         events.append((oldest + number) % NUMBERS)
         acked = parts.scoreboard(events, events[-1])
         assert acked & 1

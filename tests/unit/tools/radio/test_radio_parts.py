@@ -68,9 +68,9 @@ def test_dqpsk_is_near_its_integral(library: ctypes.CDLL, per_bit_db: float) -> 
         * math.exp(-(b**2) / 2 * (1 + 2 * ratio * math.sin(t) + ratio**2))
         for t in angles
     ) / (2 * steps)
-    found = ber(library, 2000, snr * 2 / 20)
-    print("dqpsk", per_bit_db, found, exact)
-    assert found == pytest.approx(exact, rel=0.1)
+    rate = ber(library, 2000, snr * 2 / 20)
+    print("dqpsk", per_bit_db, rate, exact)
+    assert rate == pytest.approx(exact, rel=0.1)
 
 
 @pytest.mark.parametrize("kbps", KBPS[4:])
@@ -84,20 +84,20 @@ def test_ofdm_is_the_union_bound_over_its_code(library: ctypes.CDLL, kbps: int) 
         d, expected = coded_errors(carrier, snr, code_in, weights)
         if d > 0.05 or d < 1e-12:
             continue
-        found = ber(library, kbps, 10 ** (sinr_db / 10))
-        print(kbps, sinr_db, found, expected)
+        rate = ber(library, kbps, 10 ** (sinr_db / 10))
+        print(kbps, sinr_db, rate, expected)
         # What is left out is some 3 weights further, each about 8 times the one before.
-        assert found == pytest.approx(expected, rel=0.05)
+        assert rate == pytest.approx(expected, rel=0.05)
 
 
 def test_a_frame_succeeds_if_all_its_bits_do(library: ctypes.CDLL) -> None:
     for kbps, sinr_db in ((11000, 3), (54000, 20), (1000, -4)):
-        one = ber(library, kbps, 10 ** (sinr_db / 10))
-        found = library.test_bits_success(
+        error_rate = ber(library, kbps, 10 ** (sinr_db / 10))
+        chance = library.test_bits_success(
             KBPS.index(kbps), ctypes.c_double(10 ** (sinr_db / 10)), ctypes.c_double(12000)
         )
         library.test_bits_success.restype = ctypes.c_double
-        assert found == pytest.approx((1 - one) ** 12000, rel=1e-6)
+        assert chance == pytest.approx((1 - error_rate) ** 12000, rel=1e-6)
 
 
 @pytest.mark.parametrize("kbps", KBPS)
@@ -133,8 +133,8 @@ def test_frames_take_as_long_as_the_standard_says(
 
 def test_responses_come_at_a_basic_rate(library: ctypes.CDLL) -> None:
     basic_1_2, basic_all = 0b11, 0b1111
-    found = [library.test_response_kbps(number, basic_1_2) for number in range(12)]
-    assert found == [1000, 2000, 2000, 2000, 6000, 6000, 12000, 12000, 24000, 24000, 24000, 24000]
+    rates = [library.test_response_kbps(number, basic_1_2) for number in range(12)]
+    assert rates == [1000, 2000, 2000, 2000, 6000, 6000, 12000, 12000, 24000, 24000, 24000, 24000]
     assert [library.test_response_kbps(number, basic_all) for number in range(4)] == [1000, 2000, 5500, 11000]
     basic_54 = 1 << 11 | 1 << 4
     assert [library.test_response_kbps(number, basic_54) for number in range(4, 12)] == [6000] * 7 + [54000]
@@ -164,7 +164,7 @@ def test_shadowing_belongs_to_the_link_and_the_seed(library: ctypes.CDLL) -> Non
 
     draws = [draw(1, a, b) for a in range(60) for b in range(a)]
     mean = sum(draws) / len(draws)
-    deviation = math.sqrt(sum((one - mean) ** 2 for one in draws) / len(draws))
+    deviation = math.sqrt(sum((draw - mean) ** 2 for draw in draws) / len(draws))
     print(f"shadowing of {len(draws)} links: mean {mean:.2f} dB, deviation {deviation:.2f} dB")
     # 1770 draws: four standard errors of the mean (0.095) and of the deviation (0.067).
     assert abs(mean) < 0.38
@@ -175,8 +175,8 @@ def test_shadowing_belongs_to_the_link_and_the_seed(library: ctypes.CDLL) -> Non
 def test_radios_move_straight_between_their_positions(library: ctypes.CDLL) -> None:
     at = (ctypes.c_int64 * 3)(0, 10, 20)
     x = (ctypes.c_double * 3)(0, 100, 50)
-    found = [library.test_x_at(at, x, 3, ctypes.c_int64(ns)) for ns in (-5, 0, 5, 10, 15, 20, 99)]
-    assert found == [0, 0, 50, 100, 75, 50, 50]
+    places = [library.test_x_at(at, x, 3, ctypes.c_int64(ns)) for ns in (-5, 0, 5, 10, 15, 20, 99)]
+    assert places == [0, 0, 50, 100, 75, 50, 50]
 
 
 def test_slots_are_drawn_evenly(library: ctypes.CDLL) -> None:

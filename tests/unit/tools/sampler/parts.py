@@ -46,10 +46,10 @@ def dump(bodies: Sequence[bytes], room: int = _PACKET_BYTES) -> list[bytes]:
     """Return the packets of a dump, of up to ``room`` bytes each, and with the end in one of its own, as in Linux."""
     packets = [b""]
     for body in bodies:
-        one = message(18, body)
-        if len(packets[-1]) + len(one) > room:
+        part = message(18, body)
+        if len(packets[-1]) + len(part) > room:
             packets.append(b"")
-        packets[-1] += one
+        packets[-1] += part
     return [packet for packet in packets if packet] + [message(DONE, bytes(4))]
 
 
@@ -111,9 +111,9 @@ class Parts:
 
     def instants(self, interval_ns: int, count: int) -> list[int]:
         """Return the first instants of samples."""
-        found = (ctypes.c_int64 * count)()
-        self.library.test_instants(ctypes.c_int64(interval_ns), found, count)
-        return list(found)
+        instants = (ctypes.c_int64 * count)()
+        self.library.test_instants(ctypes.c_int64(interval_ns), instants, count)
+        return list(instants)
 
     def is_due(self, interval_ns: int, now_ns: int) -> bool:
         """Return whether the first sample is due at an instant."""

@@ -40,9 +40,11 @@ IPV6 = st.one_of(
 )
 IPV4 = st.binary(min_size=4, max_size=4).map(lambda address: address + bytes(12))
 #: struct tcp_info of kernels of any age.
-INFOS = st.tuples(st.binary(min_size=300, max_size=300), st.integers(0, 300)).map(lambda one: one[0][: one[1]])
+INFOS = st.tuples(st.binary(min_size=300, max_size=300), st.integers(0, 300)).map(lambda info: info[0][: info[1]])
 #: Attributes that are not recorded.
-OTHERS = st.tuples(st.sampled_from([1, 3, 5, 8, 15, 17, 20]), st.binary(max_size=9)).map(lambda one: attribute(*one))
+OTHERS = st.tuples(st.sampled_from([1, 3, 5, 8, 15, 17, 20]), st.binary(max_size=9)).map(
+    lambda arguments: attribute(*arguments)
+)
 
 
 @st.composite
@@ -68,25 +70,25 @@ def bodies(draw: st.DrawFn) -> bytes:
         *draw(st.lists(NAMES.map(lambda name: attribute(4, name.encode() + b"\0")), max_size=1)),
         *draw(st.lists(ulps(), max_size=1)),
     ]
-    mixed = [part for one in recorded for part in (*draw(st.lists(OTHERS, max_size=2)), one)]
+    mixed = [part for info in recorded for part in (*draw(st.lists(OTHERS, max_size=2)), info)]
     return head + bytes(32) + b"".join(mixed)
 
 
 @given(st.lists(bodies(), max_size=12), st.integers(400, 32768), st.integers(1, 3))
-def test_sockets_are_those_of_the_python_codec(sampler: Parts, found: list[bytes], room: int, count: int) -> None:
-    with Answers(*[dump(found, room)] * count) as answers:
-        assert sampler.sockets(answers.fd, "client", count) == expected_rows(found, "client", count)
+def test_sockets_are_those_of_the_python_codec(sampler: Parts, messages: list[bytes], room: int, count: int) -> None:
+    with Answers(*[dump(messages, room)] * count) as answers:
+        assert sampler.sockets(answers.fd, "client", count) == expected_rows(messages, "client", count)
 
 
 def test_every_field_of_tcp_info_has_its_place_in_infos_of_every_length(sampler: Parts) -> None:
     info = bytes((37 * at + at // 7) % 251 + 1 for at in range(300))
     head = bytes((socket.AF_INET, 1, 0, 0))
-    found = [
+    messages = [
         head + struct.pack("!HH", 1000 + length, 1) + bytes(64) + attribute(2, info[:length]) for length in range(301)
     ]
-    with Answers(dump(found)) as answers:
+    with Answers(dump(messages)) as answers:
         text = sampler.sockets(answers.fd, "client")
-    assert text == expected_rows(found, "client")
+    assert text == expected_rows(messages, "client")
     numbers = [value for value in json.loads(text.splitlines()[-1]).values() if isinstance(value, int)]
     assert len(set(numbers)) == len(numbers), "each field has a value of its own, so that no two can be mistaken"
 
@@ -104,29 +106,33 @@ def test_sockets_of_both_families_are_requested_at_once(sampler: Parts) -> None:
 
 def test_sockets_with_the_same_ends_stay_in_the_order_of_the_kernel(sampler: Parts) -> None:
     head = bytes((socket.AF_INET, 1, 0, 0)) + bytes(4 + 32 + 32)
-    found = [head + attribute(4, f"c{number}".encode()) for number in range(40)]
-    with Answers(dump(found)) as answers:
-        assert sampler.sockets(answers.fd, "client") == expected_rows(found, "client")
+    messages = [head + attribute(4, f"c{number}".encode()) for number in range(40)]
+    with Answers(dump(messages)) as answers:
+        assert sampler.sockets(answers.fd, "client") == expected_rows(messages, "client")
 
 
 def test_thousands_of_sockets_are_sampled(sampler: Parts) -> None:
     """More than one receive call takes, and more than the output's memory holds."""
     head = bytes((socket.AF_INET, 1, 0, 0))
-    found = [head + struct.pack("!HH", number, 5001) + bytes(64) + attribute(2, bytes(280)) for number in range(5000)]
-    with Answers(dump(found, 4096)) as answers:
+    messages = [
+        head + struct.pack("!HH", number, 5001) + bytes(64) + attribute(2, bytes(280)) for number in range(5000)
+    ]
+    with Answers(dump(messages, 4096)) as answers:
         text = sampler.sockets(answers.fd, "client")
-    assert text == expected_rows(found, "client")
+    assert text == expected_rows(messages, "client")
     assert len(text) > 1 << 20
 
 
 @given(st.lists(st.tuples(*[st.integers(0, 2**32 - 1)] * 3), min_size=1, max_size=40), st.integers(0, 2**62))
 def test_queues_are_those_of_tc(sampler: Parts, numbers: list[tuple[int, int, int]], time_ns: int) -> None:
     places = [f'"node": "r", "device": "link{at}", "link": "link{at}"' for at in range(len(numbers))]
-    counters = [attribute(3, struct.pack("=IIIII", *one, 0, 0)) for one in numbers]
-    found = [bytes(20) + attribute(1, b"tbf\0") + nested_attribute(7, attribute(1, b"x"), one) for one in counters]
-    packets = [message(36, body) for body in found]
+    counters = [attribute(3, struct.pack("=IIIII", *number, 0, 0)) for number in numbers]
+    messages = [
+        bytes(20) + attribute(1, b"tbf\0") + nested_attribute(7, attribute(1, b"x"), counter) for counter in counters
+    ]
+    packets = [message(36, body) for body in messages]
     with Answers(*(packets[at : at + AT_ONCE] for at in range(0, len(packets), AT_ONCE))) as answers:
-        assert sampler.queues(answers.fd, places, time_ns) == expected_queues(found, places, time_ns)
+        assert sampler.queues(answers.fd, places, time_ns) == expected_queues(messages, places, time_ns)
     requests = b"".join(answers.requests)
     assert len(requests) == 36 * len(numbers)
     for at in range(len(numbers)):
@@ -139,24 +145,24 @@ TOKENS = st.sampled_from([1, 2, 0xFFFFFFFE])
 
 
 @st.composite
-def watched(draw: st.DrawFn) -> bytes:
+def watched_sockets(draw: st.DrawFn) -> bytes:
     """Return a socket of few: the same ones are seen again."""
     ports = struct.pack("!HH", draw(st.integers(9, 11)), 1)
     head = bytes((socket.AF_INET, 1, 0, 0)) + ports + bytes(64)
     congestion = draw(st.lists(st.sampled_from(["cubic", "bbr", "lia"]), max_size=1))
     token = draw(st.lists(TOKENS, max_size=1))
     parts = [attribute(4, f"{name}\0".encode()) for name in congestion]
-    parts += [nested_attribute(19, nested_attribute(3, integer_attribute(2, one, 4))) for one in token]
+    parts += [nested_attribute(19, nested_attribute(3, integer_attribute(2, value, 4))) for value in token]
     return head + b"".join(parts)
 
 
-SCHEDULERS = st.lists(st.tuples(TOKENS, st.sampled_from(["default", "roundrobin"])), unique_by=lambda one: one[0])
+SCHEDULERS = st.lists(st.tuples(TOKENS, st.sampled_from(["default", "roundrobin"])), unique_by=lambda pair: pair[0])
 
 
 @given(
     st.lists(
         st.tuples(
-            st.lists(watched(), max_size=4, unique_by=lambda body: body[4:8]),
+            st.lists(watched_sockets(), max_size=4, unique_by=lambda body: body[4:8]),
             st.none() | SCHEDULERS.map(lambda all: "".join(f"{token:08x} {name}\n" for token, name in all)),
         ),
         min_size=1,
@@ -204,10 +210,10 @@ def test_samples_begin_early_and_continue_at_the_interval(sampler: Parts) -> Non
 @given(st.integers(1, 10**12))
 def test_samples_are_on_the_grid(sampler: Parts, interval_ns: int) -> None:
     """From the first multiple of the interval on, all of them: whatever the interval is."""
-    found = sampler.instants(interval_ns, 60)
-    begin = found.index(interval_ns)
-    assert found[begin:] == [interval_ns * number for number in range(1, 61 - begin)]
-    assert found[:begin] == [10**7 << number for number in range(begin)]
+    instants = sampler.instants(interval_ns, 60)
+    begin = instants.index(interval_ns)
+    assert instants[begin:] == [interval_ns * number for number in range(1, 61 - begin)]
+    assert instants[:begin] == [10**7 << number for number in range(begin)]
 
 
 @pytest.mark.parametrize(
