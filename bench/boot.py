@@ -92,7 +92,7 @@ def cpu_seconds(process: int) -> float:
     return total / 1e9
 
 
-class _Watched(StockMachine):
+class _WatchedMachine(StockMachine):
     """A machine whose console and firmware are read while it runs."""
 
     log: _Log
@@ -135,7 +135,7 @@ class _Watched(StockMachine):
 
 
 @dataclass(frozen=True)
-class _Talking(Hardware):
+class _TalkingHardware(Hardware):
     """The machine with a port for the firmware's messages, and further options of QEMU and of the kernel."""
 
     more: tuple[str, ...] = ()
@@ -152,7 +152,7 @@ class _Talking(Hardware):
 
 
 @dataclass(frozen=True)
-class _Marked(stock.StockEngine):
+class _MarkedEngine(stock.StockEngine):
     """The engine with marks in process 1."""
 
     def _files(self, plan: Plan, programs: Mapping[str, Path], seed: int) -> dict[str, tuple[bytes, bool]]:
@@ -175,12 +175,12 @@ def measure(version: str, options: str, emulator: tuple[str, ...]) -> list[Insta
     engines = prepare_engines([run], name=f"stock:{version}")
     engine = engines.engine_for(run)
     assert isinstance(engine, stock.StockEngine)
-    hardware = _Talking(more=emulator, kernel_options=tuple(options.split()))
-    marked = _Marked(engine.kernel, engine.tools, engine.stall_seconds, hardware)
+    hardware = _TalkingHardware(more=emulator, kernel_options=tuple(options.split()))
+    marked = _MarkedEngine(engine.kernel, engine.tools, engine.stall_seconds, hardware)
     plan = compile_plan(run.point.scenario, seed=run.seed)
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    log = _Watched.log = _Log()
-    with TemporaryDirectory() as folder, mock.patch.object(stock, "StockMachine", _Watched):
+    log = _WatchedMachine.log = _Log()
+    with TemporaryDirectory() as folder, mock.patch.object(stock, "StockMachine", _WatchedMachine):
         marked.execute(plan, seed=run.seed, folder=Path(folder), cpu=min(os.sched_getaffinity(0)))
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime

@@ -37,14 +37,14 @@ _MAX_SHOWN_CHARS = 60_000
 
 
 @dataclass(frozen=True)
-class Staged:
+class SiteSources:
     """What a site consists of: the pages from the repository, by their place in it, and files that they link to."""
 
     pages: dict[PurePosixPath, PurePosixPath]
     files: list[PurePosixPath]
 
 
-def stage_pages(folder: Path) -> Staged:
+def stage_pages(folder: Path) -> SiteSources:
     """Write all pages, images and linked files to ``folder``, which is emptied, and return what they are.
 
     :raises ValueError: if a page links to a file that does not exist; the message names all of these links.
@@ -62,7 +62,7 @@ def stage_pages(folder: Path) -> Staged:
         raise ValueError("links to files that do not exist: " + ", ".join(sorted(broken)))
     for file in sorted(linked):
         _stage_file(folder, file)
-    return Staged(pages, sorted(linked))
+    return SiteSources(pages, sorted(linked))
 
 
 def separate_lists(text: str) -> str:

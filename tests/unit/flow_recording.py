@@ -25,7 +25,7 @@ PLACES = {address: AddressOwner(**place) for address, place in ADDRESSES.items()
 PATHS = (("10.0.1.1:4000", "10.0.2.2:5001"), ("10.0.3.1:4001", "10.0.4.2:5001"))
 
 
-class Made:
+class FlowRecording:
     """A recording of one flow, written by hand: ``received`` bytes per subflow over 2 s.
 
     ``others`` are further connections, with the same per subflow.

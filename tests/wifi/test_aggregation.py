@@ -17,7 +17,7 @@ import pytest
 from tests.unit.tools.radio.parts import coded_errors, spectrum
 from tests.wifi.neighbours import beside_802_11b
 from validation.wifi.experiments import Measure, names
-from validation.wifi.lab import ACCESS_POINT_G, Load, Measured, Network, measure
+from validation.wifi.lab import ACCESS_POINT_G, Load, Network, RunMeasurements, measure
 
 PAYLOAD = 1472
 FRAME = 26 + 8 + 20 + 8 + PAYLOAD + 4
@@ -80,7 +80,7 @@ def network_of(
     )
 
 
-def frames_per_aggregate(measured: Measured, name: str) -> float:
+def frames_per_aggregate(measured: RunMeasurements, name: str) -> float:
     counters = measured.radios[name]
     return float(counters["aggregated_mpdus"] / counters["aggregates"])
 

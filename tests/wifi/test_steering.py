@@ -206,7 +206,7 @@ def station_reports(bench: Bench) -> Reported:
 
 
 @dataclass(frozen=True)
-class Heard:
+class HeardStation:
     """What ``radio watch`` saw of a station at an instant since 1970."""
 
     at_ns: int
@@ -215,13 +215,13 @@ class Heard:
     signal_dbm: int
 
 
-def _read_watcher(output: LabOutput, access_point: str) -> dict[str, list[Heard]]:
+def _read_watcher(output: LabOutput, access_point: str) -> dict[str, list[HeardStation]]:
     """Return what the watcher, a program of ours in C, printed of each station, in the order of time."""
-    heard: dict[str, list[Heard]] = {}
+    heard: dict[str, list[HeardStation]] = {}
     for line in map(json.loads, output.text(f"radio.{access_point}").splitlines()):
         if "event" not in line:
             values = (line[key] for key in ("rx_bytes", "tx_bytes", "signal_dbm"))
-            heard.setdefault(line["station"], []).append(Heard(START_NS + line["at_ns"], *values))
+            heard.setdefault(line["station"], []).append(HeardStation(START_NS + line["at_ns"], *values))
     return heard
 
 

@@ -13,7 +13,7 @@ from validation.fidelity.cells import Row, cell, document, label, scenario_text,
 from validation.fidelity.chance import deviation_percent, rank_p, spreads_of
 from validation.fidelity.classes import COMPARED, SLOWER
 from validation.fidelity.place import IN_POINTS, place, units_of
-from validation.fidelity.side_tables import ON_SLOWER, Beside
+from validation.fidelity.side_tables import ON_SLOWER, SideTable
 
 from mptcplab.report.table import interval_text
 from mptcplab.stats import mean_interval, median_interval
@@ -106,7 +106,7 @@ def window_table() -> str:
 def offload_table() -> str:
     """Return the difference that segmentation offload makes, in a stock kernel and in the lab itself."""
     head = ["scenario", "workload", "metric", "lab without", *OFFLOADS.values()]
-    table = Beside(OFFLOADS, tuple(_OF_OFFLOAD))
+    table = SideTable(OFFLOADS, tuple(_OF_OFFLOAD))
     lines = []
     for name, sides in scenarios().items():
         for (settings, workload, metric), rows in table.rows(sides).items():

@@ -71,7 +71,7 @@ _Key = tuple[str, str, str]
 
 
 @dataclass(frozen=True)
-class Beside:
+class SideTable:
     """A table with a column for each of ``columns``: the sides with their heads, and the lab's value under ``""``.
 
     ``deciding`` are the sides whose rows the table has, and the first of which gives the lab's value; the others only
@@ -129,14 +129,14 @@ def _key(row: Row) -> _Key:
 
 _SHARES, _RETRANSMISSIONS, _TIMES = ("share_percent",), ("retransmitted_percent",), tuple(_HEADS)
 _TABLES = {
-    "fidelity-goodput": Beside({_LAB: "lab, Mbit/s", **AS_IT_IS}),
-    "fidelity-shares": Beside({_LAB: "lab, %", **AS_IT_IS}, _SHARES),
-    "fidelity-times": Beside({_LAB: "lab", **AS_IT_IS}, _TIMES),
-    "fidelity-retransmissions": Beside({_LAB: "lab 7.2", **AS_IT_IS}, _RETRANSMISSIONS),
-    "fidelity-excerpt": Beside(
+    "fidelity-goodput": SideTable({_LAB: "lab, Mbit/s", **AS_IT_IS}),
+    "fidelity-shares": SideTable({_LAB: "lab, %", **AS_IT_IS}, _SHARES),
+    "fidelity-times": SideTable({_LAB: "lab", **AS_IT_IS}, _TIMES),
+    "fidelity-retransmissions": SideTable({_LAB: "lab 7.2", **AS_IT_IS}, _RETRANSMISSIONS),
+    "fidelity-excerpt": SideTable(
         {_LAB: "lab 7.2, Mbit/s", SLOWER: "stock 7.2, %", **_OLDER}, deciding=(SLOWER,), only=_WELL_KNOWN
     ),
-    "fidelity-slower": Beside(
+    "fidelity-slower": SideTable(
         {
             "stock-7.2": "network as it is, %",
             _LAB: "lab 7.2, slower, Mbit/s",
@@ -146,14 +146,14 @@ _TABLES = {
         },
         deciding=tuple(ON_SLOWER),
     ),
-    "fidelity-slower-shares": Beside({_LAB: "lab, slower, %", **ON_SLOWER}, _SHARES),
-    "fidelity-slower-times": Beside({_LAB: "lab, slower", **ON_SLOWER}, _TIMES),
-    "fidelity-slower-retransmissions": Beside({_LAB: "lab, slower", **ON_SLOWER}, _RETRANSMISSIONS),
-    "fidelity-buckets": Beside(
+    "fidelity-slower-shares": SideTable({_LAB: "lab, slower, %", **ON_SLOWER}, _SHARES),
+    "fidelity-slower-times": SideTable({_LAB: "lab, slower", **ON_SLOWER}, _TIMES),
+    "fidelity-slower-retransmissions": SideTable({_LAB: "lab, slower", **ON_SLOWER}, _RETRANSMISSIONS),
+    "fidelity-buckets": SideTable(
         {"stock-7.2": "buckets of a packet, %", _LAB: "lab with 15 kB, Mbit/s", BUCKETS: "buckets of 15 kB, %"},
         deciding=(BUCKETS,),
     ),
-    "fidelity-slowest": Beside(
+    "fidelity-slowest": SideTable(
         {
             side: f"{times} times slower, %"
             for side, times in zip((SLOWER, FAR_SLOWER, SLOWEST), (TIMES, MANY_TIMES, MOST_TIMES), strict=True)
@@ -161,30 +161,30 @@ _TABLES = {
         deciding=(FAR_SLOWER, SLOWEST),
         most_flows=8,
     ),
-    "fidelity-lab-older": Beside(
+    "fidelity-lab-older": SideTable(
         {_LAB: "lab 7.2, Mbit/s", **_LAB_OLDER},
         deciding=_LAB_OLDER_ONLY,
         most_flows=8,
         is_outside=True,
     ),
-    "fidelity-lab-older-shares": Beside(
+    "fidelity-lab-older-shares": SideTable(
         {_LAB: "lab 7.2, %", **{side: head.replace("%", "points") for side, head in _LAB_OLDER.items()}},
         _SHARES,
         deciding=_LAB_OLDER_ONLY,
         is_outside=True,
     ),
-    "fidelity-older-slowest": Beside(
+    "fidelity-older-slowest": SideTable(
         _OLDER_SLOWEST,
         deciding=tuple(side for side in _OLDER_SLOWEST if side not in ON_SLOWER),
         most_flows=8,
     ),
-    "fidelity-older-outside": Beside(
+    "fidelity-older-outside": SideTable(
         {SLOWER: "7.2, %", **_OLDER},
         deciding=tuple(_OLDER),
         most_flows=8,
         is_outside=True,
     ),
-    "fidelity-older-window": Beside(
+    "fidelity-older-window": SideTable(
         {
             _LAB: "lab 7.2, Mbit/s",
             "virtual-6.1-slower": "lab 6.1 against it, %",
@@ -193,11 +193,11 @@ _TABLES = {
         },
         deciding=(WINDOW,),
     ),
-    "fidelity-timers": Beside(
+    "fidelity-timers": SideTable(
         {SLOWER: "stock 7.2, %", _LAB: "lab, slower, Mbit/s", TIMERS: "lab with a grain of 4 ms, %"},
         deciding=(TIMERS,),
     ),
-    "fidelity-timer-shares": Beside(
+    "fidelity-timer-shares": SideTable(
         {SLOWER: "stock 7.2, points", _LAB: "lab, slower, %", TIMERS: "lab with a grain of 4 ms, points"},
         _SHARES,
         deciding=(TIMERS,),

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from validation.wifi.bianchi import DOT11B, DOT11G, Phy, Saturation, saturation, with_a_slow_station
-from validation.wifi.lab import ACCESS_POINT_B, ACCESS_POINT_G, Load, Measured, Network, measure
+from validation.wifi.lab import ACCESS_POINT_B, ACCESS_POINT_G, Load, Network, RunMeasurements, measure
 from validation.wifi.slots import collision_probability
 
 #: Relative differences from the model that the calibration allows: goodput, and collision probability.
@@ -36,7 +36,7 @@ COLLAPSE_BOUND = 0.05
 #: RSSI is told in whole dBm.
 RSSI_BOUND_DB = 0.5
 
-Measure = Callable[[Network, str], Measured]
+Measure = Callable[[Network, str], RunMeasurements]
 
 
 def in_folder(folder: Path, *, seed: int = 1) -> Measure:
@@ -86,7 +86,7 @@ class DistanceRow:
     """Attempts by rate in Mbit/s, or by MCS."""
 
     @classmethod
-    def from_measured(cls, metres: int, measured: Measured) -> DistanceRow:
+    def from_measured(cls, metres: int, measured: RunMeasurements) -> DistanceRow:
         """Return the row of a run of :func:`at_distance`."""
         return cls(
             metres=metres,

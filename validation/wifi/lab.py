@@ -100,7 +100,7 @@ class Network:
 
 
 @dataclass(frozen=True)
-class Measured:
+class RunMeasurements:
     """The measurements of a run; counters of radios cover the measured time alone."""
 
     goodput_mbps: tuple[float, ...]
@@ -121,7 +121,7 @@ class Measured:
         return {rate: counts["attempts"] for rate, counts in self.radios[name]["rates"].items()}
 
 
-def measure(network: Network, folder: Path, *, seed: int = 1) -> Measured:
+def measure(network: Network, folder: Path, *, seed: int = 1) -> RunMeasurements:
     """Run an experiment. :raises RuntimeError: with the lab's message if it fails."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "specification.json").write_text(json.dumps(network.specification(seed)))
@@ -134,7 +134,7 @@ def measure(network: Network, folder: Path, *, seed: int = 1) -> Measured:
         raise RuntimeError(done.stderr or done.stdout)
     result = json.loads((folder / "result.json").read_text())
     before, after = result["before"]["radios"], result["after"]["radios"]
-    return Measured(
+    return RunMeasurements(
         goodput_mbps=tuple(result["goodput_mbps"]),
         radios={name: _difference(before[name], after[name]) for name in after},
         after=after,

@@ -115,7 +115,7 @@ class _Segment:
 
 
 @dataclass(slots=True)
-class _Half:
+class _FlowDirection:
     """One direction of a flow at one vantage point: the segments in flight, by sequence number."""
 
     trace: PathTrace
@@ -147,7 +147,7 @@ class PathReader:
 
     def __init__(self) -> None:
         self._traces: dict[tuple[int, str, str], PathTrace] = {}
-        self._halves: dict[tuple[int, SocketAddress, SocketAddress], _Half] = {}
+        self._halves: dict[tuple[int, SocketAddress, SocketAddress], _FlowDirection] = {}
         self._handshakes: dict[tuple[int, frozenset[SocketAddress]], _Handshake] = {}
         self._zero_ns: int | None = None
         self._flows = 0
@@ -221,7 +221,7 @@ class PathReader:
             self._traces[key] = PathTrace(sender, receiver, at_sender)
         return self._traces[key]
 
-    def _half_of(self, packet: Packet, file: int, handshake: _Handshake) -> _Half:
+    def _half_of(self, packet: Packet, file: int, handshake: _Handshake) -> _FlowDirection:
         key = (file, packet.source, packet.target)
         half = self._halves.get(key)
         if half is None:
@@ -236,13 +236,13 @@ class PathReader:
             begin_s = (packet.time_ns - self._zero_ns) / _NS if begin_s is None else begin_s
             flow = FlowTrace(self._flows, packet.source, packet.target, is_mptcp=handshake.is_mptcp, begin_s=begin_s)
             trace.flows[flow.number] = flow
-            half = self._halves[key] = _Half(trace, flow, at_sender)
+            half = self._halves[key] = _FlowDirection(trace, flow, at_sender)
         half.flow.is_mptcp = half.flow.is_mptcp or has_mptcp(packet.options)
         return half
 
     # -- at the sender
 
-    def _add_sent(self, half: _Half, packet: Packet, time_s: float) -> None:
+    def _add_sent(self, half: _FlowDirection, packet: Packet, time_s: float) -> None:
         start = _unwrap(packet.sequence, half.highest)
         end = start + packet.length
         trace, flow = half.trace, half.flow
@@ -260,7 +260,7 @@ class PathReader:
         half.starts.append(start)
 
     @staticmethod
-    def _repeat(half: _Half, start: int, end: int) -> None:
+    def _repeat(half: _FlowDirection, start: int, end: int) -> None:
         """Note that segments were sent again: unless an acknowledgement says otherwise, they were lost."""
         place = bisect_left(half.starts, start, half.head)
         place -= place > half.head and half.segments[place - 1].end > start
@@ -271,7 +271,7 @@ class PathReader:
                 segment.is_repeated = True
                 half.trace.losses.append(LostSegment(segment.order, segment.sent_s))
 
-    def _acknowledge(self, half: _Half, packet: Packet, time_s: float) -> None:
+    def _acknowledge(self, half: _FlowDirection, packet: Packet, time_s: float) -> None:
         acked = _unwrap(packet.acknowledgment, half.highest)
         newest: list[_Segment] = []
         before = half.head
@@ -318,7 +318,7 @@ class PathReader:
             half.head = 0
 
     @staticmethod
-    def _is_followed(half: _Half) -> bool:
+    def _is_followed(half: _FlowDirection) -> bool:
         """Return whether the next segment left soon after the last acknowledged one.
 
         Otherwise the acknowledgement may have been delayed, however much it acknowledges: nothing more came.
@@ -328,7 +328,7 @@ class PathReader:
         return half.segments[half.head].sent_s - half.segments[half.head - 1].sent_s < _PROMPT_S
 
     @staticmethod
-    def _follows(half: _Half, segment: _Segment, time_s: float) -> bool:
+    def _follows(half: _FlowDirection, segment: _Segment, time_s: float) -> bool:
         """Return whether the segment left right behind another, whose acknowledgement has just come, too.
 
         Then both waited in the same queue, and the receiver does not delay acknowledgements at the moment.
@@ -338,7 +338,7 @@ class PathReader:
         return segment.sent_s - half.last.sent_s < _BURST_S and time_s - half.last_s < _PROMPT_S
 
     @staticmethod
-    def _select(half: _Half, start: int, end: int) -> list[_Segment]:
+    def _select(half: _FlowDirection, start: int, end: int) -> list[_Segment]:
         """Return the segments of a selective acknowledgement that are new. A known block grows at its two ends."""
         first = bisect_left(half.starts, start, half.head)
         after = bisect_left(half.starts, end, half.head)
@@ -356,7 +356,7 @@ class PathReader:
         return selected
 
     @staticmethod
-    def _take_back(half: _Half, start: int, end: int) -> None:
+    def _take_back(half: _FlowDirection, start: int, end: int) -> None:
         """Take back a loss: the receiver reports a duplicate (RFC 2883), so the first transmission had arrived."""
         place = bisect_left(half.starts, start)
         for segment in half.segments[place : place + 1]:
@@ -369,7 +369,7 @@ class PathReader:
 
     # -- at the receiver
 
-    def _add_arrived(self, half: _Half, packet: Packet, time_s: float) -> None:
+    def _add_arrived(self, half: _FlowDirection, packet: Packet, time_s: float) -> None:
         start = _unwrap(packet.sequence, half.highest)
         end = start + packet.length
         trace, flow = half.trace, half.flow
@@ -405,7 +405,7 @@ class PathReader:
         flow.payload += packet.length
 
     @staticmethod
-    def _fill(half: _Half, start: int, end: int) -> bool:
+    def _fill(half: _FlowDirection, start: int, end: int) -> bool:
         """Return whether payload fills a hole, and remove what it fills."""
         for number, (left, right) in enumerate(half.holes):
             if start < right and end > left:

@@ -31,7 +31,7 @@ EndpointRow = ScopeRow[EndpointStates]
 
 
 @dataclass(frozen=True)
-class _Shared:
+class _EqualRows:
     """Equal rows of several points: ``values`` are each key's, and every combination of them is such a point.
 
     ``runs`` are the numbers of runs per point.
@@ -63,23 +63,23 @@ def endpoint_table(rows: Sequence[EndpointRow], results: Iterable[RunResult], ma
 
 def _merge_equal_rows(
     rows: Sequence[EndpointRow], keys: Sequence[str], known: Sequence[tuple[str, ...]], points: int
-) -> list[_Shared]:
+) -> list[_EqualRows]:
     """Return the rows with equal ones merged, in the order of the first of each."""
-    alike: dict[object, list[_Shared]] = {}
+    alike: dict[object, list[_EqualRows]] = {}
     for row in rows:
-        shared_row = _Shared(row, tuple((row.settings.get(key, ""),) for key in keys), frozenset({len(row.seeds)}))
+        shared_row = _EqualRows(row, tuple((row.settings.get(key, ""),) for key in keys), frozenset({len(row.seeds)}))
         alike.setdefault(row.first, []).append(shared_row)
     merged = [shared_row for group in alike.values() for shared_row in _merge_rows(group, known, points)]
     order = {id(row): at for at, row in enumerate(rows)}
     return sorted(merged, key=lambda shared_row: order[id(shared_row.row)])
 
 
-def _merge_rows(group: list[_Shared], known: Sequence[tuple[str, ...]], points: int) -> list[_Shared]:
+def _merge_rows(group: list[_EqualRows], known: Sequence[tuple[str, ...]], points: int) -> list[_EqualRows]:
     """Return as few rows as the values of single keys allow: one if these are the rows of all points."""
     if len(group) == points:
         return [_merge_group(group, tuple(known))]
     for key, order in enumerate(known):
-        beside: dict[object, list[_Shared]] = {}
+        beside: dict[object, list[_EqualRows]] = {}
         for shared_row in group:
             beside.setdefault((*shared_row.values[:key], None, *shared_row.values[key + 1 :]), []).append(shared_row)
         group = [
@@ -89,16 +89,16 @@ def _merge_rows(group: list[_Shared], known: Sequence[tuple[str, ...]], points: 
     return group
 
 
-def _values_in_order(some: Sequence[_Shared], key: int, order: Sequence[str]) -> tuple[str, ...]:
+def _values_in_order(some: Sequence[_EqualRows], key: int, order: Sequence[str]) -> tuple[str, ...]:
     there = {value for shared_row in some for value in shared_row.values[key]}
     return tuple(value for value in order if value in there)
 
 
-def _merge_group(some: Sequence[_Shared], values: tuple[tuple[str, ...], ...]) -> _Shared:
-    return _Shared(some[0].row, values, frozenset[int]().union(*(shared_row.runs for shared_row in some)))
+def _merge_group(some: Sequence[_EqualRows], values: tuple[tuple[str, ...], ...]) -> _EqualRows:
+    return _EqualRows(some[0].row, values, frozenset[int]().union(*(shared_row.runs for shared_row in some)))
 
 
-def _cells(shared_row: _Shared, known: Sequence[tuple[str, ...]]) -> Iterable[str]:
+def _cells(shared_row: _EqualRows, known: Sequence[tuple[str, ...]]) -> Iterable[str]:
     # Without columns of keys, the row holds for all points.
     yield from (_words(values, every) for values, every in zip(shared_row.values, known, strict=False))
     states = shared_row.row.first

@@ -15,7 +15,7 @@ from subprocess import PIPE, Popen
 
 import pytest
 from tests.unit.engine.test_parts import build
-from tests.unit.flow_recording import Made
+from tests.unit.flow_recording import FlowRecording
 
 from mptcplab.campaign.failures import check_failures
 from mptcplab.campaign.lab import CompletedRun, Lab
@@ -56,7 +56,7 @@ class Hand:
             raise RunInterruptedError("interrupted")
         settings = [[key, value] for key, value in job.run.point.settings.items()]
         half = round(self._megabytes(job) * 500_000)
-        Made(folder, (half, half), seed=job.run.seed, settings=settings).write()
+        FlowRecording(folder, (half, half), seed=job.run.seed, settings=settings).write()
         return RunDuration(2 * 10**9, self._seconds)
 
 

@@ -45,7 +45,7 @@ DSL, LTE, TOTAL = 3_000_000, 1_000_000, 4_000_000
 
 
 @dataclass
-class Made:
+class GatewayRecording:
     """A recording of one download through a gateway; each socket has its token, its last bytes, and two samples."""
 
     folder: Path

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.metrics.gateway_recording import ACCEPTED, DSL, FALLBACK, LTE, OPENED, TOTAL, Made
+from tests.unit.metrics.gateway_recording import ACCEPTED, DSL, FALLBACK, LTE, OPENED, TOTAL, GatewayRecording
 
 from mptcplab.errors import LabError
 from mptcplab.figure.timelines import timelines
@@ -28,7 +28,7 @@ from mptcplab.workload.recorded import read_workload
 DROPPED = "MPTcpExtNoDSSInWindow"
 
 
-def _use(made: Made) -> GatewayUse:
+def _use(made: GatewayRecording) -> GatewayUse:
     recording = made.write()
     (use,) = gateway_uses(recording, read_workload(recording, "fetch"))
     return use
@@ -43,7 +43,7 @@ def _row(node: str, local: str, remote: str, **values: Any) -> samples.Row:
 
 
 def test_mptcp_inside_and_tcp_outside(tmp_path: Path) -> None:
-    use = _use(Made(tmp_path))
+    use = _use(GatewayRecording(tmp_path))
     assert use.text == "bond: TCP | MPTCP, 2 subflows, olia | TCP"
     assert use.shares == {"dsl": 0.75, "lte": 0.25}
     assert use.warnings == ()
@@ -51,20 +51,20 @@ def test_mptcp_inside_and_tcp_outside(tmp_path: Path) -> None:
 
 def test_a_client_whose_mptcp_the_entry_declines_fell_back(tmp_path: Path) -> None:
     """Its socket keeps a token, and flags without an answer."""
-    (measured,) = measure(Made(tmp_path, tokens={"client": 5}, flags={"client": 130}).write())
+    (measured,) = measure(GatewayRecording(tmp_path, tokens={"client": 5}, flags={"client": 130}).write())
     assert measured.sockets.use.text == "fell back"
     assert measured.gateways[0].client_side == "TCP"
 
 
 def test_an_upload_counts_at_the_exit(tmp_path: Path) -> None:
     """What the exit received is 0 in the made download: nothing of an upload came."""
-    use = _use(Made(tmp_path, workload={"kind": "flow", "duration": "1 s", "size": None, "reverse": False}))
+    use = _use(GatewayRecording(tmp_path, workload={"kind": "flow", "duration": "1 s", "size": None, "reverse": False}))
     assert use.shares == {}
     assert (use.inner, use.carrying) == ("MPTCP", {})
 
 
 def test_the_workloads_row_has_the_inner_shares_and_the_text(tmp_path: Path) -> None:
-    recording = Made(tmp_path).write()
+    recording = GatewayRecording(tmp_path).write()
     (measured,) = measure(recording)
     assert measured.sockets.shares == {"dsl": 0.75, "lte": 0.25}
     assert measured.sockets.use.text == "no", "the workload's own sockets"
@@ -97,7 +97,7 @@ def test_the_workloads_row_has_the_inner_shares_and_the_text(tmp_path: Path) -> 
     ],
 )
 def test_texts(tmp_path: Path, facts: dict[str, Any], text: str) -> None:
-    assert _use(Made(tmp_path, **facts)).text == text
+    assert _use(GatewayRecording(tmp_path, **facts)).text == text
 
 
 def _second_connection() -> tuple[samples.Row, ...]:
@@ -110,7 +110,7 @@ def _second_connection() -> tuple[samples.Row, ...]:
 def test_connections_with_a_different_number_of_subflows(tmp_path: Path) -> None:
     counters = {"home": {OPENED: 2}, "vps": {ACCEPTED: 2}}
     recordings = [
-        Made(tmp_path / f"{n}", extra=extra, counters=counters).write()
+        GatewayRecording(tmp_path / f"{n}", extra=extra, counters=counters).write()
         for n, extra in enumerate(((), _second_connection()))
     ]
     alone, both = (measure(recording)[0].gateways[0] for recording in recordings)
@@ -123,23 +123,25 @@ def test_connections_with_a_different_number_of_subflows(tmp_path: Path) -> None
 
 def test_a_tunnel_shows_the_workloads_own_protocol_on_both_sides(tmp_path: Path) -> None:
     tunnel = {"listening_port": None, "mode": "tunnel", "program": "openvpn"}
-    plain = _use(Made(tmp_path / "a", gateway=tunnel, outer=("client", "server")))
+    plain = _use(GatewayRecording(tmp_path / "a", gateway=tunnel, outer=("client", "server")))
     assert (plain.text, plain.warnings) == ("bond: TCP | MPTCP, 2 subflows, olia | TCP", ())
-    both = _use(Made(tmp_path / "b", gateway=tunnel, outer=("client", "server"), tokens={"client": 1, "server": 2}))
+    both = _use(
+        GatewayRecording(tmp_path / "b", gateway=tunnel, outer=("client", "server"), tokens={"client": 1, "server": 2})
+    )
     assert both.text == "bond: MPTCP | MPTCP, 2 subflows, olia | MPTCP"
     assert both.warnings == (), "MPTCP from end to end is the workload's own choice"
     calls = {"kind": "udp", "duration": "1 s", "size": None}
-    assert _use(Made(tmp_path / "c", gateway=tunnel, outer=(), workload=calls)).client_side == "UDP"
+    assert _use(GatewayRecording(tmp_path / "c", gateway=tunnel, outer=(), workload=calls)).client_side == "UDP"
 
 
 def test_a_workload_that_it_does_not_carry_has_no_gateway(tmp_path: Path) -> None:
-    recording = Made(tmp_path, gateway={"carried": []}).write()
+    recording = GatewayRecording(tmp_path, gateway={"carried": []}).write()
     assert gateway_uses(recording, read_workload(recording, "fetch")) == []
 
 
 def test_connections_to_the_same_port_of_another_node_are_not_inner(tmp_path: Path) -> None:
     other = _row("home", "10.0.2.1:41000", "10.0.5.2:8388", token=99, bytes_received=9 * TOTAL)
-    assert _use(Made(tmp_path, extra=(other,))).shares == {"dsl": 0.75, "lte": 0.25}
+    assert _use(GatewayRecording(tmp_path, extra=(other,))).shares == {"dsl": 0.75, "lte": 0.25}
 
 
 # -- warnings
@@ -201,7 +203,7 @@ def test_connections_to_the_same_port_of_another_node_are_not_inner(tmp_path: Pa
     ],
 )
 def test_warnings(tmp_path: Path, facts: dict[str, Any], warning: str) -> None:
-    recording = Made(tmp_path, **facts).write()
+    recording = GatewayRecording(tmp_path, **facts).write()
     (measured,) = measure(recording)
     (use,) = measured.gateways
     assert use.warnings.count(warning) == 1, use.warnings
@@ -222,19 +224,19 @@ def test_faults_are_about_the_inner_mptcp(
     tmp_path: Path, facts: dict[str, Any], faults: tuple[str, ...] | None
 ) -> None:
     """The workload's own hosts use TCP, which is no fault."""
-    (measured,) = measure(Made(tmp_path, **facts).write())
+    (measured,) = measure(GatewayRecording(tmp_path, **facts).write())
     assert measured.gateways[0].mptcp_faults == faults
     assert measured.mptcp_faults == faults
 
 
 def test_counters_of_a_node_with_other_connections_contradict_nothing(tmp_path: Path) -> None:
     other = {"other": {"kind": "iperf3", "from": "laptop", "to": "far", "reverse": False, "duration": "1 s"}}
-    use = _use(Made(tmp_path, more_workloads=other, counters={"laptop": {OPENED: 7}}))
+    use = _use(GatewayRecording(tmp_path, more_workloads=other, counters={"laptop": {OPENED: 7}}))
     assert use.warnings == ()
 
 
 def test_counters_that_a_kernel_lacks_contradict_nothing(tmp_path: Path) -> None:
-    made = Made(tmp_path)
+    made = GatewayRecording(tmp_path)
     recording = made.write()
     for node in ("home", "vps"):
         (tmp_path / "counters" / node / "nstat.json").write_text('{"kernel": {}}')
@@ -244,14 +246,14 @@ def test_counters_that_a_kernel_lacks_contradict_nothing(tmp_path: Path) -> None
 @pytest.mark.parametrize("inner", [(TOTAL,), (TOTAL, 100)])
 def test_small_messages_need_not_use_all_paths(tmp_path: Path, inner: tuple[int, ...]) -> None:
     """The bytes of ``requests`` are sent one by one, and sockets count the other direction, too."""
-    recording = Made(tmp_path, inner=inner).write()
+    recording = GatewayRecording(tmp_path, inner=inner).write()
     fetch = read_workload(recording, "fetch")
     not_bulk = replace(fetch, ends=replace(fetch.ends, is_bulk=False))
     assert gateway_uses(recording, not_bulk)[0].warnings == ()
 
 
 def test_unknown_bytes_are_not_zero(tmp_path: Path) -> None:
-    made = Made(tmp_path)
+    made = GatewayRecording(tmp_path)
     recording = made.write()
     table = recording.subflows.drop("bytes_received").to_dicts()
     samples.write([{**row, "bytes_received": None} for row in table], tmp_path / "subflows.parquet")
@@ -269,7 +271,7 @@ EVENTS = ({**DOWN, "kind": "gateway-down"}, {**DOWN, "kind": "gateway-up", "inst
 
 def test_time_series_are_those_of_the_inner_paths(tmp_path: Path) -> None:
     """Each path carried half of its bytes in the first second, and half in the second one."""
-    (line,) = timelines(Made(tmp_path).write(), max_values=100)
+    (line,) = timelines(GatewayRecording(tmp_path).write(), max_values=100)
     assert set(line.received) == {"dsl", "lte"}
     assert [rates[-1] for rates in line.received.values()] == [8 * DSL / 2 / 1e6, 8 * LTE / 2 / 1e6]
     assert [sample.name for sample in line.rtt] == ["dsl", "lte"]
@@ -279,7 +281,7 @@ def test_time_series_of_a_workload_do_not_show_another(tmp_path: Path) -> None:
     """Without a gateway, and with another server on the same host, whose sockets are sampled, too."""
     other = {"other": {"kind": "iperf3", "from": "laptop", "to": "web", "reverse": True, "duration": "1 s"}}
     stranger = _row("laptop", "10.0.1.1:40009", "10.0.4.2:5002", bytes_received=TOTAL)
-    made = Made(tmp_path, gateway={"carried": []}, more_workloads=other, extra=(stranger,))
+    made = GatewayRecording(tmp_path, gateway={"carried": []}, more_workloads=other, extra=(stranger,))
     recording = made.write()
     programs = [{"name": f"{name}.client", "start_ns": 0, "end_ns": 2 * 10**9} for name in ("fetch", "other")]
     recording.manifest["programs"] = programs
@@ -289,7 +291,7 @@ def test_time_series_of_a_workload_do_not_show_another(tmp_path: Path) -> None:
 
 
 def test_events_of_a_gateway_are_named_and_are_failures(tmp_path: Path) -> None:
-    recording = Made(tmp_path, events=EVENTS).write()
+    recording = GatewayRecording(tmp_path, events=EVENTS).write()
     assert [mark["text"] for mark in marks(recording)] == [
         "gateway bond: exit killed",
         "gateway bond: exit started again",
@@ -307,7 +309,9 @@ def test_events_of_a_gateway_are_named_and_are_failures(tmp_path: Path) -> None:
 
 def test_a_client_of_a_local_entry_has_gaps_too(tmp_path: Path) -> None:
     """Its connections are to the loopback address that it uses, not to the server's port."""
-    recording = Made(tmp_path, gateway={"local": {"fetch": "127.0.1.1"}, "mode": "local"}, events=EVENTS).write()
+    recording = GatewayRecording(
+        tmp_path, gateway={"local": {"fetch": "127.0.1.1"}, "mode": "local"}, events=EVENTS
+    ).write()
     (ends,) = ends_of(recording)
     assert [workload_recovery.gap_s for workload_recovery in workload_recoveries(recording, ends)] == [1, 1]
 
@@ -315,7 +319,7 @@ def test_a_client_of_a_local_entry_has_gaps_too(tmp_path: Path) -> None:
 def test_a_restart_at_once_is_one_event(tmp_path: Path) -> None:
     up = {**DOWN, "kind": "gateway-up"}
     entry = {**DOWN, "kind": "gateway-down", "value": "entry"}
-    recording = Made(tmp_path, events=({**DOWN, "kind": "gateway-down"}, up, entry)).write()
+    recording = GatewayRecording(tmp_path, events=({**DOWN, "kind": "gateway-down"}, up, entry)).write()
     assert [mark["text"] for mark in marks(recording)] == ["gateway bond: entry killed; gateway bond: exit restarted"]
 
 
@@ -330,7 +334,7 @@ def _fetch(folder: Path, *received: int) -> None:
 
 
 def test_broken_downloads_are_counted_and_their_bytes_are_not(tmp_path: Path) -> None:
-    Made(tmp_path, workload={"retries": 3}).write()
+    GatewayRecording(tmp_path, workload={"retries": 3}).write()
     _fetch(tmp_path, 100, 0, TOTAL)
     (measured,) = measure(Recording(tmp_path))
     assert measured.metrics["broken_downloads"] == 2
@@ -339,7 +343,7 @@ def test_broken_downloads_are_counted_and_their_bytes_are_not(tmp_path: Path) ->
 
 @pytest.mark.parametrize(("retries", "received"), [(0, (100, TOTAL)), (3, (100, 100)), (3, (TOTAL, TOTAL))])
 def test_a_file_that_never_came_whole_is_an_error(tmp_path: Path, retries: int, received: tuple[int, ...]) -> None:
-    Made(tmp_path, workload={"retries": retries}).write()
+    GatewayRecording(tmp_path, workload={"retries": retries}).write()
     _fetch(tmp_path, *received)
     with pytest.raises(LabError, match="differs from the served one"):
         measure(Recording(tmp_path))

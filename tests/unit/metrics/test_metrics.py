@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.flow_recording import PLACES, Made, algorithms_seen
+from tests.unit.flow_recording import PLACES, FlowRecording, algorithms_seen
 
 from mptcplab.errors import LabError
 from mptcplab.metrics import subflows
@@ -24,16 +24,16 @@ from mptcplab.report.result_table import result_table
 
 def test_a_kernel_that_does_not_number_subflows_still_tells_of_mptcp(tmp_path: Path) -> None:
     """As Debian's 6.1: its sockets have tokens."""
-    (measured,) = measure(Made(tmp_path / "old", (3_000_000, 1_000_000), numbered=False).write())
+    (measured,) = measure(FlowRecording(tmp_path / "old", (3_000_000, 1_000_000), numbered=False).write())
     assert measured.sockets.use.text == "2 subflows"
     assert not any("plain TCP" in warning for warning in measured.warnings)
-    made = Made(tmp_path / "fell", (1_000_000,), numbered=False, fallback=True)
+    made = FlowRecording(tmp_path / "fell", (1_000_000,), numbered=False, fallback=True)
     (fell,) = measure(made.write())
     assert fell.sockets.use.text == "fell back"
 
 
 def test_goodput_shares_and_use(tmp_path: Path) -> None:
-    (measured,) = measure(Made(tmp_path / "r", (3_000_000, 1_000_000)).write())
+    (measured,) = measure(FlowRecording(tmp_path / "r", (3_000_000, 1_000_000)).write())
     # From the first SYN at 0 to the last byte at 2 s.
     assert measured.goodput_bps == 16e6
     assert measured.duration_s == 2
@@ -60,19 +60,19 @@ def test_goodput_shares_and_use(tmp_path: Path) -> None:
 )
 def test_what_the_sender_sent(tmp_path: Path, spans: tuple[tuple[int, int | None], ...], mbps: float | None) -> None:
     """4 MB that the sender wrote in 1.6 s, and the receiver had 2 s after the SYN."""
-    (measured,) = measure(Made(tmp_path / "r", (3_000_000, 1_000_000), spans=spans).write())
+    (measured,) = measure(FlowRecording(tmp_path / "r", (3_000_000, 1_000_000), spans=spans).write())
     assert measured.metrics.get("sent_mbps") == (None if mbps is None else pytest.approx(mbps))
     assert measured.goodput_bps == 16e6, "goodput is read at the receiver"
 
 
 def test_plain_tcp_says_no(tmp_path: Path) -> None:
-    (measured,) = measure(Made(tmp_path / "r", (1_000_000,), mptcp=False).write())
+    (measured,) = measure(FlowRecording(tmp_path / "r", (1_000_000,), mptcp=False).write())
     assert (measured.sockets.use.text, measured.scheduler, measured.warnings) == ("no", "", ())
     assert measured.mptcp_faults is None, "nobody asked for MPTCP"
 
 
 def test_tcp_that_no_sample_shows_has_no_warning_about_mptcp(tmp_path: Path) -> None:
-    (measured,) = measure(Made(tmp_path / "r", (), mptcp=False).write())
+    (measured,) = measure(FlowRecording(tmp_path / "r", (), mptcp=False).write())
     assert (measured.sockets.use.text, measured.warnings) == ("no", ()), "short requests end between two samples"
 
 
@@ -108,7 +108,7 @@ def test_tcp_that_no_sample_shows_has_no_warning_about_mptcp(tmp_path: Path) -> 
     ],
 )
 def test_warnings(tmp_path: Path, facts: dict[str, Any], received: tuple[int, ...], text: str, warning: str) -> None:
-    (measured,) = measure(Made(tmp_path / "r", received, **facts).write())
+    (measured,) = measure(FlowRecording(tmp_path / "r", received, **facts).write())
     assert measured.sockets.use.text == text
     assert any(warning in text for text in measured.warnings), measured.warnings
     if "set to TCP" in warning:
@@ -119,19 +119,21 @@ def test_warnings(tmp_path: Path, facts: dict[str, Any], received: tuple[int, ..
 
 
 def test_mptcp_on_all_paths_has_no_fault(tmp_path: Path) -> None:
-    (measured,) = measure(Made(tmp_path / "r", (1_000_000, 1_000_000)).write())
+    (measured,) = measure(FlowRecording(tmp_path / "r", (1_000_000, 1_000_000)).write())
     assert measured.mptcp_faults == ()
 
 
 def test_damaged_payload_is_an_error(tmp_path: Path) -> None:
-    made = Made(tmp_path / "r", (1_000_000,), checksums=("aa", "bb"))
+    made = FlowRecording(tmp_path / "r", (1_000_000,), checksums=("aa", "bb"))
     with pytest.raises(LabError, match="payload is corrupt"):
         measure(made.write())
 
 
 def test_rows_reduce_seeds_and_keep_points_apart(tmp_path: Path) -> None:
     recordings = [
-        Made(tmp_path / f"{size}-{seed}", (size + seed * 1000,), seed=seed, settings=[["size", str(size)]]).write()
+        FlowRecording(
+            tmp_path / f"{size}-{seed}", (size + seed * 1000,), seed=seed, settings=[["size", str(size)]]
+        ).write()
         for size in (2_000_000, 1_000_000)
         for seed in (1, 2, 3)
     ]
@@ -149,7 +151,7 @@ def test_rows_reduce_seeds_and_keep_points_apart(tmp_path: Path) -> None:
 
 
 def test_warnings_that_differ_in_numbers_are_told_once(tmp_path: Path) -> None:
-    recordings = [Made(tmp_path / f"{n}", (1_000_000, 1_000_000), seed=n).write() for n in range(3)]
+    recordings = [FlowRecording(tmp_path / f"{n}", (1_000_000, 1_000_000), seed=n).write() for n in range(3)]
     described = [
         ("10 of 90 connections fell back to TCP", "the subflow on access1>link1 carried less than 1 % of the data"),
         ("8 of 112 connections fell back to TCP", "the subflow on access2>link2 carried less than 1 % of the data"),
@@ -169,7 +171,9 @@ def test_warnings_that_differ_in_numbers_are_told_once(tmp_path: Path) -> None:
 
 def test_rows_say_when_runs_differ(tmp_path: Path) -> None:
     good, bad = (1_000_000, 1_000_000), (1_000_000,)
-    recordings = [Made(tmp_path / f"{n}", received, seed=n).write() for n, received in enumerate((good, bad, good))]
+    recordings = [
+        FlowRecording(tmp_path / f"{n}", received, seed=n).write() for n, received in enumerate((good, bad, good))
+    ]
     (row,) = result_rows(recordings)
     assert row.mptcp == "1 to 2 subflows"
     assert len(row.warnings) == 1, row.warnings
@@ -187,7 +191,7 @@ def test_connections_that_use_a_different_number_of_subflows(
     tmp_path: Path, others: tuple[tuple[int, ...], ...], text: str, warning: str | None
 ) -> None:
     """The share of the second path is not zero, so the text does not say that there was one subflow."""
-    made = Made(tmp_path / "r", (1_000_000, 1_000_000), others=others, spans=())
+    made = FlowRecording(tmp_path / "r", (1_000_000, 1_000_000), others=others, spans=())
     (measured,) = measure(made.write())
     assert measured.sockets.shares["access2>link2"] > 0
     assert measured.sockets.use.text == text
@@ -284,7 +288,7 @@ def test_drops_beyond_the_window_are_a_warning(tmp_path: Path) -> None:
     """Each row says so once, with the range of its runs; a workload that asked for TCP has none."""
     both = 9_000, 9_000
     runs = [
-        Made(tmp_path / f"{seed}", both, counted=_dropped_counts(drops), seed=seed)
+        FlowRecording(tmp_path / f"{seed}", both, counted=_dropped_counts(drops), seed=seed)
         for seed, drops in ((1, 317), (2, 1))
     ]
     (row,) = result_rows([run.write() for run in runs])
@@ -293,8 +297,8 @@ def test_drops_beyond_the_window_are_a_warning(tmp_path: Path) -> None:
     assert [counts["dropped_beyond_window"] for counts in row.to_json()["kernel_counts"]] == [317, 1]
     assert any("dropped 1 to 317" in note for note in result_table("t", [row]).notes)
     for name, run in {
-        "none": Made(tmp_path / "none", both, counted=_dropped_counts(0)),
-        "tcp": Made(tmp_path / "tcp", (9_000,), mptcp=False, counted=_dropped_counts(5)),
+        "none": FlowRecording(tmp_path / "none", both, counted=_dropped_counts(0)),
+        "tcp": FlowRecording(tmp_path / "tcp", (9_000,), mptcp=False, counted=_dropped_counts(5)),
     }.items():
         (measured,) = measure(run.write())
         assert measured.warnings == (), name
@@ -304,7 +308,9 @@ def test_rows_share_a_warning_with_the_range_of_all(tmp_path: Path) -> None:
     """A sweep with a kernel's bug would otherwise begin with a page of warnings, one for each number."""
     counts = {("a", 1): 14, ("a", 2): 15, ("b", 1): 2, ("b", 2): 2, ("c", 1): 0, ("c", 2): 0}
     runs = [
-        Made(tmp_path / f"{x}{seed}", (9_000, 9_000), counted=_dropped_counts(drops), seed=seed, settings=[["x", x]])
+        FlowRecording(
+            tmp_path / f"{x}{seed}", (9_000, 9_000), counted=_dropped_counts(drops), seed=seed, settings=[["x", x]]
+        )
         for (x, seed), drops in counts.items()
     ]
     rows = result_rows([run.write() for run in runs])
@@ -336,7 +342,7 @@ def test_names_and_addresses_are_no_numbers_of_warnings() -> None:
 def test_every_subflow_has_a_congestion_control(tmp_path: Path) -> None:
     warnings = algorithms_seen(("lia", "cubic"), "redundant")
     wanted = {"congestion_control": "lia", "scheduler": "redundant"}
-    (measured,) = measure(Made(tmp_path / "r", (9_000, 9_000), algorithms=warnings, wanted=wanted).write())
+    (measured,) = measure(FlowRecording(tmp_path / "r", (9_000, 9_000), algorithms=warnings, wanted=wanted).write())
     assert measured.sockets.congestion == ("cubic", "lia")
     assert measured.scheduler == "redundant"
     assert measured.warnings == ("lia was requested, but the subflow on access2>link2 used cubic",)
@@ -345,7 +351,7 @@ def test_every_subflow_has_a_congestion_control(tmp_path: Path) -> None:
 def test_another_scheduler_than_asked_for_is_told(tmp_path: Path) -> None:
     warnings = algorithms_seen(("cubic", "cubic"), "default")
     (measured,) = measure(
-        Made(tmp_path / "r", (9_000, 9_000), algorithms=warnings, wanted={"scheduler": "redundant"}).write()
+        FlowRecording(tmp_path / "r", (9_000, 9_000), algorithms=warnings, wanted={"scheduler": "redundant"}).write()
     )
     assert measured.scheduler == "default"
     assert measured.warnings == ("the scheduler redundant was requested, but the connection used default",)
@@ -354,21 +360,21 @@ def test_another_scheduler_than_asked_for_is_told(tmp_path: Path) -> None:
 def test_a_kernel_that_does_not_tell_schedulers(tmp_path: Path) -> None:
     warnings = algorithms_seen(("cubic", "cubic"))
     (measured,) = measure(
-        Made(tmp_path / "r", (9_000, 9_000), algorithms=warnings, wanted={"scheduler": "redundant"}).write()
+        FlowRecording(tmp_path / "r", (9_000, 9_000), algorithms=warnings, wanted={"scheduler": "redundant"}).write()
     )
     assert (measured.scheduler, measured.warnings) == ("not known", ())
 
 
 def test_connections_that_nobody_saw_are_told_by_flow(tmp_path: Path) -> None:
     sample: dict[str, Any] = {"sockets": []}
-    (measured,) = measure(Made(tmp_path / "r", (9_000, 9_000), algorithms=sample).write())
+    (measured,) = measure(FlowRecording(tmp_path / "r", (9_000, 9_000), algorithms=sample).write())
     assert measured.sockets.congestion == ("cubic",)
     assert measured.scheduler == "not known"
 
 
 def test_samples_have_the_congestion_control_of_short_connections(tmp_path: Path) -> None:
     """Connections of ``http`` often end between two looks at algorithms, but not between two samples."""
-    recording = Made(tmp_path / "r", (9_000,), algorithms={"sockets": []}).write()
+    recording = FlowRecording(tmp_path / "r", (9_000,), algorithms={"sockets": []}).write()
     row = {"local": "10.0.1.1:5001", "remote": "10.0.2.2:40000", "congestion": "bbr"}
     [[subflow]] = seen_subflows(recording, "client", [[row]], [])
     assert (subflow.congestion, subflow.schedulers) == (("bbr",), ())
@@ -388,7 +394,7 @@ def test_samples_have_the_congestion_control_of_short_connections(tmp_path: Path
 )
 def test_uncoupled_subflows_are_a_warning(tmp_path: Path, count: int | None, warnings: tuple[str, ...]) -> None:
     state = {**algorithms_seen(("lia", "lia"), "default"), "uncoupled": count}
-    (measured,) = measure(Made(tmp_path / "r", (9_000, 9_000), algorithms=state).write())
+    (measured,) = measure(FlowRecording(tmp_path / "r", (9_000, 9_000), algorithms=state).write())
     assert measured.warnings == warnings
 
 
@@ -398,7 +404,7 @@ def test_complaints_of_the_kernel_are_warnings(tmp_path: Path) -> None:
         "[    1.100000] WARNING: net/mptcp/protocol.c:7 at f+0x1/0x2, CPU#0: flow/3\n"
         "[    2.000000] INFO: rcu tasks\n[    3.000000] INFO: possible recursive locking detected\n"
     )
-    (measured,) = measure(Made(tmp_path / "r", (9_000, 9_000), complaints=log).write())
+    (measured,) = measure(FlowRecording(tmp_path / "r", (9_000, 9_000), complaints=log).write())
     assert measured.warnings == (
         "the kernel reported an error, so the results may be wrong: WARNING: net/mptcp/protocol.c:7 at f+0x1/0x2, "
         "CPU#0: flow/3 (see kernel.txt of the recording)",
@@ -441,7 +447,7 @@ ACCEPTED = {"MPTcpExtMPCapableACKRX": 1}
 def test_what_the_machine_did_is_a_warning(
     tmp_path: Path, counted: dict[str, int], machine: dict[str, Any] | None, said: tuple[str, ...]
 ) -> None:
-    made = Made(tmp_path / "r", (9_000, 9_000), counted={**ACCEPTED, **counted}, machine=machine)
+    made = FlowRecording(tmp_path / "r", (9_000, 9_000), counted={**ACCEPTED, **counted}, machine=machine)
     (measured,) = measure(made.write())
     assert len(measured.warnings) == len(said), measured.warnings
     for warning, text in zip(measured.warnings, said, strict=True):
@@ -451,6 +457,6 @@ def test_what_the_machine_did_is_a_warning(
 def test_a_row_names_the_kernel_with_its_frequency(tmp_path: Path) -> None:
     names = []
     for hz in (None, 250):
-        (row,) = result_rows([Made(tmp_path / str(hz), (9_000, 9_000), hz=hz).write()])
+        (row,) = result_rows([FlowRecording(tmp_path / str(hz), (9_000, 9_000), hz=hz).write()])
         names.append((row.kernel_name, row.to_json()["hz"]))
     assert names == [("7.2.1-test", None), ("7.2.1-test, HZ 250", 250)]

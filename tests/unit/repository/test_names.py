@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Names in all Python: functions are verbs or nouns, locals say what they hold, a class name is one thing.
+"""Names in all Python: functions are verbs or nouns, classes nouns; locals say what they hold; a class is one thing.
 
 Modules outside of the packages are nouns or verbs, too. A test module named after a module of a package follows it.
 """
@@ -52,6 +52,8 @@ _VERBS = {
     "first", "last", "next",  # what iterators and collections have, too
     "whole",
 }  # fmt: skip
+#: Nouns that a class may have as its whole name.
+_NOUNS = {"beginning", "bound", "drawing", "finding", "shaping"}
 _LOCALS = re.compile(r"one|found|own|(?:own|found|this)_\w+")
 
 
@@ -127,6 +129,20 @@ def test_locals_say_what_they_hold() -> None:
     assert bad == []
 
 
+def test_classes_are_no_participles() -> None:
+    bad = [
+        f"{path}:{name}"
+        for path, text in _modules()
+        for name in _CLASS.findall(text)
+        if _is_bad(_snake_case(name)) and name.strip("_").lower() not in _NOUNS
+    ]
+    assert bad == []
+
+
+def _snake_case(name: str) -> str:
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
+
+
 def test_class_name_is_one_thing() -> None:
     """Classes of the packages and those of tests, tools and studies are counted apart: they never meet in a module."""
     modules = defaultdict(set)
@@ -144,7 +160,9 @@ def test_modules_are_no_participles() -> None:
 
 def test_rule_finds_such_names() -> None:
     assert [name for name in ("drawn", "_merged", "writing", "of", "_again") if not _is_bad(name)] == []
+    assert [name for name in ("Drawn", "_Marked", "Now") if not _is_bad(_snake_case(name))] == []
     assert [name for name in ("build_figure", "_merge", "feed", "mean", "kind_of") if _is_bad(name)] == []
+    assert [name for name in ("Reading", "PreparedCall", "_FlowDirection") if _is_bad(_snake_case(name))] == []
 
 
 @pytest.mark.parametrize(

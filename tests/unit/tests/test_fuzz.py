@@ -141,7 +141,7 @@ def test_restructured_recordings(data: bytes) -> None:
     judge(target("recording"), data)
 
 
-class _Told:
+class _ToldTarget:
     """A target that ends with what it is given."""
 
     name = "told"
@@ -170,7 +170,7 @@ class _Told:
 )
 def test_what_the_judge_finds(error: BaseException) -> None:
     with pytest.raises((KeyError, AssertionError)) as raised:
-        judge(_Told(error), b"")
+        judge(_ToldTarget(error), b"")
     assert Path(__file__).name in signature(raised.value)
 
 
@@ -239,4 +239,4 @@ def test_an_exact_number_of_inputs(tmp_path: Path) -> None:
 
 
 def test_what_the_judge_takes() -> None:
-    assert not judge(_Told(InputError("this is not what it should be", hint="write something else")), b"")
+    assert not judge(_ToldTarget(InputError("this is not what it should be", hint="write something else")), b"")

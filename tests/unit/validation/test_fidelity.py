@@ -119,7 +119,7 @@ def test_a_files_time_is_divided_by_what_is_on_the_wire(tmp_path: Path, monkeypa
 
 
 @dataclass(frozen=True)
-class _Now(Present):
+class _PresentScenario(Present):
     """A scenario whose form has this digest, and each of whose sides executes what :func:`_results` writes."""
 
     form: forms.Form = field(default=forms.Form("made", "made", (), ()), init=False)
@@ -168,14 +168,18 @@ def test_a_side_is_compared_with_the_lab(tmp_path: Path) -> None:
     _results(tmp_path / "virtual-7.2" / "made", [100.0, 101.0, 102.0])
     _results(tmp_path / "stock-7.2" / "made", [95.0, 96.1, 97.0], beyond=[0, 7, 0])
     _results(tmp_path / "stock-6.12" / "made", [], refused="the kernel lacks it")
-    scenarios = gather.gather_comparisons({"made": _Now("f"), "missing": _Now("f")}, tmp_path)["scenarios"]
+    scenarios = gather.gather_comparisons({"made": _PresentScenario("f"), "missing": _PresentScenario("f")}, tmp_path)[
+        "scenarios"
+    ]
     assert list(scenarios) == ["made"]
     compared = scenarios["made"]["sides"]["stock-7.2"]
     assert (compared["ran"], compared["kernels"]) == (["virtual-7.2", "stock-7.2"], ["kernel"] * 2)
     assert scenarios["made"]["sides"]["stock-6.12"] == {"refused": "the kernel lacks it"}
     _results(tmp_path / "virtual-7.2" / "other", [], refused="no eBPF")
     _results(tmp_path / "stock-7.2" / "other", [95.0, 96.1, 97.0])
-    other = gather.gather_comparisons({"other": _Now("f")}, tmp_path)["scenarios"]["other"]["sides"]["stock-7.2"]
+    other = gather.gather_comparisons({"other": _PresentScenario("f")}, tmp_path)["scenarios"]["other"]["sides"][
+        "stock-7.2"
+    ]
     assert other == {"refused": "no eBPF"}, "the lab cannot, which is why there is nothing to compare"
     rows = {row["metric"]: row for row in scenarios["made"]["sides"]["stock-7.2"]["rows"]}
     assert rows["goodput_mbps"]["percent"] == pytest.approx(-4.92, abs=0.01)
@@ -195,7 +199,9 @@ def test_a_side_whose_runs_fail_says_where(lab: list[str], stock: list[str], exp
     for side, errors in (("virtual-7.2", lab), ("stock-7.2", stock)):
         failed = [{"run": "seed 1", "error": error} for error in errors]
         _results(tmp_path / side / "made", [1.0, 2.0, 3.0], failed=failed)
-    measured = gather.gather_comparisons({"made": _Now("f")}, tmp_path)["scenarios"]["made"]["sides"]["stock-7.2"]
+    measured = gather.gather_comparisons({"made": _PresentScenario("f")}, tmp_path)["scenarios"]["made"]["sides"][
+        "stock-7.2"
+    ]
     assert measured == {"refused": expected}
 
 
@@ -210,7 +216,9 @@ def test_flows_that_share_a_queue_are_compared_together_too(tmp_path: Path) -> N
         document["rows"] += [row | {"workload": name, "goodput_mbps": rest} for name in ("other", "call")]
         document["rows"] += totals(document["rows"], {"bulk", "other"})
         (folder / "results.json").write_text(json.dumps(document))
-    rows = gather.gather_comparisons({"made": _Now("f")}, tmp_path)["scenarios"]["made"]["sides"]["stock-7.2"]["rows"]
+    rows = gather.gather_comparisons({"made": _PresentScenario("f")}, tmp_path)["scenarios"]["made"]["sides"][
+        "stock-7.2"
+    ]["rows"]
     rows_of = {row["workload"]: row for row in rows if row["metric"] == "goodput_mbps"}
     assert rows_of[TOGETHER]["a"] == pytest.approx(10.01)
     assert place(rows_of[TOGETHER]) == ""
@@ -222,9 +230,13 @@ def test_results_of_a_former_form_are_left_out(tmp_path: Path) -> None:
     for side in ("virtual-7.2", "stock-7.2"):
         _results(tmp_path / side / "made", [1.0, 2.0, 3.0], form="former")
     _results(tmp_path / "local" / "made", [1.0, 2.0, 3.0])
-    assert gather.gather_comparisons({"made": _Now("f")}, tmp_path) == {"kernels": {}, "scenarios": {}, "spread": {}}
+    assert gather.gather_comparisons({"made": _PresentScenario("f")}, tmp_path) == {
+        "kernels": {},
+        "scenarios": {},
+        "spread": {},
+    }
     _results(tmp_path / "stock-6.12" / "made", [1.0, 2.0, 3.0], form="former", ran="something else")
-    document = gather.gather_comparisons({"made": _Now("former")}, tmp_path)
+    document = gather.gather_comparisons({"made": _PresentScenario("former")}, tmp_path)
     assert list(document["scenarios"]["made"]["sides"]) == ["stock-7.2"]
     assert list(document["spread"]) == ["made"]
 
@@ -238,7 +250,9 @@ def test_one_flow_has_no_row_of_all(tmp_path: Path) -> None:
 def test_seeds_follow_from_how_much_the_lab_itself_differs(tmp_path: Path) -> None:
     """With a deviation of 1 % on both sides, the interval of five seeds is ± 1.76 %, which is 2.78 * sqrt(2 / 5) %."""
     _results(tmp_path / "virtual-7.2" / "made", [99.0, 100.0, 101.0])
-    (spread,) = gather.gather_comparisons({"made": _Now("f"), "missing": _Now("f")}, tmp_path)["spread"].values()
+    (spread,) = gather.gather_comparisons({"made": _PresentScenario("f"), "missing": _PresentScenario("f")}, tmp_path)[
+        "spread"
+    ].values()
     (row,) = spread["rows"]
     assert (row["mean"], row["percent"], row["n"]) == (100.0, 1.0, 3)
     assert 5 < row["needed"] < 15
@@ -284,7 +298,7 @@ def test_results_of_several_kernels_are_not_compared(tmp_path: Path) -> None:
     _results(tmp_path / "virtual-7.2" / "made", [99.0, 100.0, 101.0], kernels=["a"])
     _results(tmp_path / "virtual-7.2" / "other", [99.0, 100.0, 101.0], kernels=["b"])
     with pytest.raises(RuntimeError, match=r"virtual-7.2 are of several kernels \(a: made; b: other\)"):
-        gather.gather_comparisons({"made": _Now("f"), "other": _Now("f")}, tmp_path)
+        gather.gather_comparisons({"made": _PresentScenario("f"), "other": _PresentScenario("f")}, tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ _LAB, _STOCK, _OLD = "virtual-7.2", "stock-7.2", "stock-6.12"
 
 
 @dataclass(frozen=True)
-class _Now(Present):
+class _PresentScenario(Present):
     """A scenario whose digests are given."""
 
     form: forms.Form = field(default=forms.Form("made", "made", (), ()), init=False)
@@ -52,7 +52,7 @@ def _find(**scenarios: dict[str, Any]) -> dict[str, Any]:
 
 
 def _present(digest: str = "f", ran: str = "x") -> dict[str, Present]:
-    return {"made": _Now(digest, ran), "other": _Now(digest, ran)}
+    return {"made": _PresentScenario(digest, ran), "other": _PresentScenario(digest, ran)}
 
 
 def test_a_row_is_one_line_and_reads_as_it_was() -> None:
@@ -100,7 +100,7 @@ def test_the_build_that_most_ran_on_stands_for_a_side(new: int, expected: str) -
     before["kernels"][_STOCK] = {"name": "7.2", "digest": "old"}
     fresh = _find(**{name: {_STOCK: _entry(_STOCK, kernels=("k", "new"))} for name in names[:new]})
     fresh["kernels"][_STOCK] = {"name": "7.2", "digest": "new"}
-    merged = with_earlier(fresh, before, {name: _Now("f", "x") for name in names})
+    merged = with_earlier(fresh, before, {name: _PresentScenario("f", "x") for name in names})
     assert merged["kernels"][_STOCK]["digest"] == expected
     marked = [
         is_of_other_build(merged["scenarios"][name]["sides"][_STOCK], _STOCK, merged["kernels"]) for name in names

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from validation.fidelity import cells, forms, page
-from validation.fidelity.side_tables import Beside
+from validation.fidelity.side_tables import SideTable
 from validation.fidelity.sides import SIDES, Side
 
 _SLOWER, _OLD = "stock-7.2-slower", "stock-6.12-slower"
@@ -28,14 +28,14 @@ def measured_sides(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     return sides
 
 
-def _lines(table: Beside) -> list[str]:
+def _lines(table: SideTable) -> list[str]:
     return table.text().splitlines()[2:]
 
 
 def test_a_row_has_what_was_measured_of_each_side(measured_sides: dict[str, Any]) -> None:
     """The lab's value is the first side's, which may have run with more seeds."""
     measured_sides[_OLD] = {"rows": [_row(-1.0, a=99.0)]}
-    table = Beside({"": "lab", _SLOWER: "7.2", _OLD: "6.12"})
+    table = SideTable({"": "lab", _SLOWER: "7.2", _OLD: "6.12"})
     assert _lines(table) == ["| `made` | bulk | 99.00 |  | -1.0 ± 0.5 |"]
     measured_sides[_SLOWER] = {"rows": [_row(0.5, a=98.0), _row(7.0, "duration_s")]}
     assert _lines(table) == ["| `made` | bulk | 98.00 | +0.5 ± 0.5 | -1.0 ± 0.5 |"]
@@ -44,22 +44,22 @@ def test_a_row_has_what_was_measured_of_each_side(measured_sides: dict[str, Any]
 def test_a_side_that_does_not_decide_adds_no_rows(measured_sides: dict[str, Any]) -> None:
     measured_sides[_SLOWER] = {"rows": [_row(-9.0, a=1.0), _row(-9.0, workload="other")]}
     measured_sides[_OLD] = {"rows": [_row(1.0)]}
-    table = Beside({_SLOWER: "7.2", "": "lab", _OLD: "6.12"}, deciding=(_OLD,))
+    table = SideTable({_SLOWER: "7.2", "": "lab", _OLD: "6.12"}, deciding=(_OLD,))
     assert _lines(table) == ["| `made` | bulk | -9.0 ± 0.5 | 100.0 | +1.0 ± 0.5 |"]
 
 
 def test_an_excerpt_has_the_scenarios_that_it_names(measured_sides: dict[str, Any]) -> None:
     measured_sides[_SLOWER] = {"rows": [_row(1.0)]}
     columns = {"": "lab", _SLOWER: "7.2"}
-    assert _lines(Beside(columns, only=("other",))) == []
-    assert _lines(Beside(columns, only=("other", "made"))) == ["| `made` | bulk | 100.0 | +1.0 ± 0.5 |"]
+    assert _lines(SideTable(columns, only=("other",))) == []
+    assert _lines(SideTable(columns, only=("other", "made"))) == ["| `made` | bulk | 100.0 | +1.0 ± 0.5 |"]
 
 
 def test_a_table_may_have_only_what_is_outside(measured_sides: dict[str, Any]) -> None:
     outside = _row(-9.0) | {"verdict": "differs"}
     measured_sides[_SLOWER] = {"rows": [outside, _row(0.5, workload="other")]}
     measured_sides[_OLD] = {"rows": [_row(1.0), _row(1.0, workload="other")]}
-    table = Beside({_SLOWER: "7.2", _OLD: "6.12"}, deciding=(_SLOWER,), is_outside=True)
+    table = SideTable({_SLOWER: "7.2", _OLD: "6.12"}, deciding=(_SLOWER,), is_outside=True)
     assert _lines(table) == ["| `made` | bulk | -9.0 ± 0.5 ! | +1.0 ± 0.5 |"]
 
 
@@ -67,7 +67,7 @@ def test_what_is_outside_on_one_side_stands_beside_what_is_not_on_another(measur
     """An empty cell would say that it was not measured."""
     measured_sides[_SLOWER] = {"rows": [_row(1.0), _row(2.0, workload="other")]}
     measured_sides[_OLD] = {"rows": [_row(-9.0) | {"verdict": "differs"}, _row(3.0, workload="other")]}
-    table = Beside({_SLOWER: "7.2", _OLD: "6.12"}, is_outside=True)
+    table = SideTable({_SLOWER: "7.2", _OLD: "6.12"}, is_outside=True)
     assert _lines(table) == ["| `made` | bulk | +1.0 ± 0.5 | -9.0 ± 0.5 ! |"]
 
 
@@ -78,21 +78,21 @@ def test_of_many_flows_a_table_may_have_the_sum(
     measured_sides[_SLOWER] = {
         "rows": [_row(1.0, workload=workload) for workload in ("fetch1", "fetch2", "all together")]
     }
-    lines = _lines(Beside({_SLOWER: "7.2"}, most_flows=most))
+    lines = _lines(SideTable({_SLOWER: "7.2"}, most_flows=most))
     assert len(lines) == expected
     assert "all together" in lines[-1]
 
 
 def test_a_table_of_several_metrics_names_them(measured_sides: dict[str, Any]) -> None:
     measured_sides[_SLOWER] = {"rows": [_row(1.0, "duration_s"), _row(2.0, "mos")]}
-    table = Beside({"": "lab", _SLOWER: "7.2"}, ("duration_s", "mos"))
+    table = SideTable({"": "lab", _SLOWER: "7.2"}, ("duration_s", "mos"))
     assert [line.split(" | ")[2] for line in _lines(table)] == ["duration, s", "MOS"]
 
 
 def test_retransmissions_have_their_value_and_no_mark(measured_sides: dict[str, Any]) -> None:
     """The margin of 2 % of a goodput says nothing about them: a difference of 2 points would be enormous."""
     measured_sides[_SLOWER] = {"rows": [_row(1.5, "retransmitted_percent", a=0.1) | {"verdict": "not shown"}]}
-    table = Beside({"": "lab", _SLOWER: "7.2"}, ("retransmitted_percent",))
+    table = SideTable({"": "lab", _SLOWER: "7.2"}, ("retransmitted_percent",))
     assert _lines(table) == ["| `made` | bulk | 0.100 | 1.600 (+1.500 ± 0.250) |"]
 
 

@@ -25,7 +25,7 @@ from mptcplab.plan.model import Plan
 from mptcplab.workload.context import FLOW
 from mptcplab_ssh.collect import write_events, write_machines, write_results
 from mptcplab_ssh.connection import AGAIN, SshConnection
-from mptcplab_ssh.fitting import Fitted, fit, link_ends
+from mptcplab_ssh.fitting import FittedNode, fit, link_ends
 from mptcplab_ssh.inventory import MachineInventory, load_inventory
 from mptcplab_ssh.machine import BASE, MachineAgent, Survey, check_machine, clean, survey_machine
 from mptcplab_ssh.needs import trials_of, try_needs
@@ -96,7 +96,7 @@ class SshEngine:
         ]
         with self._connect([fitting.node for fitting in new], lambda: None) as connections:
 
-            def check_one(fitting: Fitted) -> None:
+            def check_one(fitting: FittedNode) -> None:
                 connection = connections[fitting.node]
                 survey = self._surveys[fitting.node] = _checked_survey(connection, fitting, self._lease_seconds)
                 try_needs(connection, survey.release, trials[fitting.node])
@@ -132,7 +132,7 @@ def _code() -> str:
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
 
 
-def _checked_survey(connection: SshConnection, fitted: Fitted, lease_seconds: int) -> Survey:
+def _checked_survey(connection: SshConnection, fitted: FittedNode, lease_seconds: int) -> Survey:
     """Return a machine's facts, checked for its part of a plan."""
     flow = fitted.machine.flow
     names = dict.fromkeys((*BASE, "ss", "ping", *fitted.uses, *([flow] if flow else [])))
@@ -263,7 +263,7 @@ class _RemoteRun:
         write_machines(self._folder, self._fleet.agents)
 
 
-def _flow_of(fitted: Fitted) -> dict[str, bytes]:
+def _flow_of(fitted: FittedNode) -> dict[str, bytes]:
     """Return our workload program and its library by file name, if a machine needs them."""
     if FLOW not in fitted.uses or fitted.machine.flow is not None:
         return {}

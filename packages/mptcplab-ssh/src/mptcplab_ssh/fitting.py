@@ -28,7 +28,7 @@ _VIRTUAL = "use another --engine: virtual, stock or local"
 
 
 @dataclass(frozen=True)
-class Fitted:
+class FittedNode:
     """One node's part of a plan. ``interfaces`` are by the names of links, in the order of the plan."""
 
     node: str
@@ -53,7 +53,7 @@ class Fitted:
         return used_by(self.steps)
 
 
-def fit(plan: Plan, inventory: MachineInventory, *, name: str) -> list[Fitted]:
+def fit(plan: Plan, inventory: MachineInventory, *, name: str) -> list[FittedNode]:
     """Return each node's part of ``plan``, in the plan's order; ``name`` is the inventory's, for messages.
 
     :raises InputError: naming what the inventory lacks or does not allow.
@@ -149,7 +149,7 @@ def _check_programs(plan: Plan) -> None:
 
 def _fit_node(
     node: str, plan: Plan, inventory: MachineInventory, wires: list[_Wire], tables: tuple[Command, ...]
-) -> Fitted:
+) -> FittedNode:
     machine = inventory.nodes[node]
     interfaces = {wire.link: machine.interfaces[wire.link] for wire in wires}
     setup = [command for command in plan.setup if command.node == node]
@@ -159,7 +159,7 @@ def _fit_node(
         _check_shape(command, node, interfaces, ends)
     sized = [Command(node, ("ip", "link", "set", "dev", wire.link, "mtu", wire.mtu)) for wire in wires]
     shapes = any(interface.shape for interface in interfaces.values())
-    return Fitted(
+    return FittedNode(
         node,
         machine,
         interfaces,

@@ -17,7 +17,7 @@ from mptcplab.errors import InputError, LabError, MissingError
 from mptcplab_ssh import scripts
 from mptcplab_ssh.clock import Answer, Clock
 from mptcplab_ssh.connection import Lines, SshConnection
-from mptcplab_ssh.fitting import Fitted
+from mptcplab_ssh.fitting import FittedNode
 from mptcplab_ssh.saved import check_movable, parse_saved
 
 #: Commands of our scripts beyond a POSIX shell; the plan's own are checked as well.
@@ -111,7 +111,7 @@ def _overlaps(connection: SshConnection, survey: Survey, name: str) -> bool:
     return name == connection.node or not devices <= set(survey.sections["present"].split())
 
 
-def check_machine(place: str, fitted: Fitted, survey: Survey, *, copied: Sequence[str] = ()) -> None:
+def check_machine(place: str, fitted: FittedNode, survey: Survey, *, copied: Sequence[str] = ()) -> None:
     """Check that a machine has what its part of a plan needs, and that its interfaces may be taken.
 
     ``copied`` are the programs that we bring.
@@ -151,7 +151,7 @@ class MachineAgent:
     """
 
     connection: SshConnection
-    fitted: Fitted
+    fitted: FittedNode
     survey: Survey
     lease_seconds: int
     clock: Clock = field(default_factory=Clock)

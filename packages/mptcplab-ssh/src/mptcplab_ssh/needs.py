@@ -14,7 +14,7 @@ from mptcplab.engine.needs import Need, general_settings, needs_of
 from mptcplab.errors import MissingError
 from mptcplab.plan.model import Plan
 from mptcplab_ssh.connection import SshConnection
-from mptcplab_ssh.fitting import Fitted
+from mptcplab_ssh.fitting import FittedNode
 
 _AVAILABLE = "/proc/sys/net/ipv4/tcp_available_congestion_control"
 _DEFAULT = "net.ipv4.tcp_congestion_control"
@@ -62,7 +62,7 @@ missing() { echo "$1 $2 $errors" | head -n 1; }
 """
 
 
-def trials_of(fitted: Fitted, plan: Plan) -> Trials:
+def trials_of(fitted: FittedNode, plan: Plan) -> Trials:
     """Return what must be tried for a node."""
     commands = (*fitted.commands, *fitted.events)
     needs = needs_of(replace(plan, setup=commands, events=(), queues=fitted.queues))

@@ -30,7 +30,7 @@ _AUTOMATIC = ("kernel", "ra", "redirect")
 
 
 @dataclass(frozen=True)
-class Saved:
+class InterfaceState:
     """The state of one interface as the node's programs print it: see `survey.sh`.
 
     ``address`` is of `ip -j -d address show`, ``routes`` of `ip -4` and `ip -6 -j route show table all`, ``neighbours``
@@ -159,14 +159,14 @@ def _restore_error(device: str, text: str, hint: str) -> InputError:
     return InputError(f"the interface {device} has {text}, which could not be put back", hint=hint)
 
 
-def parse_saved(device: str, sections: Mapping[str, str]) -> Saved:
+def parse_saved(device: str, sections: Mapping[str, str]) -> InterfaceState:
     """Return the state of ``device`` from what `survey.sh` printed."""
     routes = []
     for family, name in (("inet", "routes4"), ("inet6", "routes6")):
         routes += [{"family": family, **route} for route in json.loads(sections[name] or "[]")]
     settings = (line.partition(":") for line in sections[f"settings {device}"].splitlines())
     addresses = [load for load in json.loads(sections[f"address {device}"]) if load.get("ifname")]
-    return Saved(
+    return InterfaceState(
         device,
         addresses[0],
         routes,

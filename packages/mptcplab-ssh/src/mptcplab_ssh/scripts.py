@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 
 from mptcplab.steps import Call, Command, Counter, Program, Queue
-from mptcplab_ssh.fitting import Fitted
+from mptcplab_ssh.fitting import FittedNode
 
 #: The folder with a folder of every run on a machine. In memory: a restart of the machine ends it as well.
 ROOT = "/run/mptcplab-ssh"
@@ -32,7 +32,7 @@ def read_script(name: str) -> str:
 
 
 def files_of(
-    fitted: Fitted,
+    fitted: FittedNode,
     *,
     back: Mapping[int, Sequence[str]],
     lease_seconds: int,
@@ -60,7 +60,7 @@ def files_of(
     return files
 
 
-def _variables(fitted: Fitted, lease_seconds: int) -> str:
+def _variables(fitted: FittedNode, lease_seconds: int) -> str:
     lines = [f"NS=mptcplab.{fitted.node}", f"LEASE={lease_seconds}", f"COUNT={len(fitted.interfaces)}"]
     for number, (link, interface) in enumerate(fitted.interfaces.items(), start=1):
         lines += [f"OLD_{number}={interface.device}", f"NEW_{number}={link}"]

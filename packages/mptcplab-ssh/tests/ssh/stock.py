@@ -109,7 +109,7 @@ _USERS = "root:x:0:0:root:/root:/bin/sh\nsshd:x:100:65534::/run/sshd:/usr/sbin/n
 
 
 @dataclass
-class Emulated(Machine):
+class EmulatedMachine(Machine):
     """A machine in QEMU, which commands reach by ssh. ``serial`` is what it says of its runs."""
 
     #: The connection of the question itself, and what says which runs there are.
@@ -163,7 +163,7 @@ def boot(bed: Bed, kernel: StockKernel, names: tuple[str, str], cables: Sequence
             time.sleep(1)
 
 
-def _answer(machine: Emulated) -> str:
+def _answer(machine: EmulatedMachine) -> str:
     """Return why a machine does not answer; empty if it does."""
     try:
         machine.run("true")
@@ -172,7 +172,7 @@ def _answer(machine: Emulated) -> str:
     return ""
 
 
-def _start_machine(bed: Bed, kernel: StockKernel, name: str, other: str, cables: Sequence[str]) -> Emulated:
+def _start_machine(bed: Bed, kernel: StockKernel, name: str, other: str, cables: Sequence[str]) -> EmulatedMachine:
     port = _FIRST_PORT + len(bed.machines)
     (bed.folder / f"{name}.cpio").write_bytes(_root(bed, kernel, name))
     with (bed.folder / "ssh_config").open("a") as file:
@@ -195,7 +195,7 @@ def _start_machine(bed: Bed, kernel: StockKernel, name: str, other: str, cables:
         stdout=subprocess.DEVNULL,
         stderr=(bed.folder / f"{name}.log").open("wb"),
     )
-    machine = Emulated(name, "127.0.0.1", process.pid, process, bed=bed, serial=serial)
+    machine = EmulatedMachine(name, "127.0.0.1", process.pid, process, bed=bed, serial=serial)
     bed.machines[name] = machine
     return machine
 

@@ -18,7 +18,7 @@ from mptcplab.kernel.stock import StockKernel, find_stock
 from mptcplab.recording.record import Recording
 
 from .bed import Bed, make
-from .stock import Emulated, boot
+from .stock import EmulatedMachine, boot
 from .test_run import SHAPED, changes, rows, scenario
 
 #: What the interfaces have before a run.
@@ -87,9 +87,9 @@ def emulated_bed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bed]:
         yield bed
 
 
-def _machine(bed: Bed, name: str) -> Emulated:
+def _machine(bed: Bed, name: str) -> EmulatedMachine:
     machine = bed.machines[name]
-    assert isinstance(machine, Emulated)
+    assert isinstance(machine, EmulatedMachine)
     return machine
 
 

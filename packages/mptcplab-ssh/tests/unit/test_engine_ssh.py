@@ -26,9 +26,9 @@ from mptcplab.scenario.load import load
 from mptcplab.steps import Queue
 from mptcplab_ssh.clock import Answer, Clock, Translation
 from mptcplab_ssh.collect import to_lab_clock
-from mptcplab_ssh.fitting import Fitted, fit, link_ends
+from mptcplab_ssh.fitting import FittedNode, fit, link_ends
 from mptcplab_ssh.inventory import MachineInventory, load_inventory
-from mptcplab_ssh.saved import Saved, check_movable
+from mptcplab_ssh.saved import InterfaceState, check_movable
 from mptcplab_ssh.scripts import SAMPLER, files_of
 from mptcplab_ssh.sockets import algorithms, parse_samples, parse_socket
 from mptcplab_ssh.timeline import Fleet, RemoteTimeline
@@ -43,7 +43,7 @@ def _plan(*overrides: str, file: Path = SCENARIO) -> Plan:
     return compile_plan(load(file, overrides=overrides).points[-1].scenario, seed=1)
 
 
-def _fit(*overrides: str) -> dict[str, Fitted]:
+def _fit(*overrides: str) -> dict[str, FittedNode]:
     return {part.node: part for part in fit(_plan(*overrides), load_inventory(EXAMPLE), name="inventory.toml")}
 
 
@@ -191,7 +191,7 @@ ADDRESS: dict[str, Any] = {
 
 
 def test_an_interface_gets_back_what_it_had() -> None:
-    saved = Saved(
+    saved = InterfaceState(
         "eth1",
         ADDRESS,
         [
@@ -223,7 +223,7 @@ def test_an_interface_gets_back_what_it_had() -> None:
 @pytest.mark.parametrize("route", [{"nexthops": [{"dev": "eth1"}]}, {"dev": "eth1", "encap": "mpls"}])
 def test_a_route_that_cannot_be_put_back_is_refused(route: dict[str, Any]) -> None:
     with pytest.raises(InputError, match="could not be put back"):
-        Saved("eth1", ADDRESS, [{"family": "inet", "dst": "10.0.0.0/8", **route}]).commands()
+        InterfaceState("eth1", ADDRESS, [{"family": "inet", "dst": "10.0.0.0/8", **route}]).commands()
 
 
 @pytest.mark.parametrize(
