@@ -32,7 +32,7 @@ _INSIDE = "/run/out"
 _STALL = "1800s"
 
 
-def measured_inside(runs: Sequence[Run], folder: Path) -> dict[str, Any]:
+def measure_inside(runs: Sequence[Run], folder: Path) -> dict[str, Any]:
     """Return rows and failures of runs with the engine ``local`` inside the lab kernel.
 
     :raises LabError: if the engine refuses them there, or the lab fails.
