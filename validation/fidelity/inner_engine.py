@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The engine ``local`` inside the lab kernel, where it has netem and MPTCP: most kernels of machines in use lack one.
 
-``python -m validation.fidelity.inner_engine FOLDER`` executes the runs that :func:`measured_inside` left in the folder.
+``python -m validation.fidelity.inner_engine FOLDER`` executes the runs that :func:`measure_inside` left in the folder.
 """
 
 from __future__ import annotations
