@@ -82,7 +82,7 @@ def _scenario(folder: Path, runs: int) -> Path:
     return file
 
 
-def _one_by_one(source: Path, mode: str) -> list[Times]:
+def _time_single_runs(source: Path, mode: str) -> list[Times]:
     """Return the times of some runs of a new process, in order."""
     with tempfile.TemporaryDirectory(prefix="mptcplab-bench-") as name:
         folder = Path(name)
@@ -118,7 +118,7 @@ def measure(
         sweeps: list[list[Times]] = [[], []]
         for _ in range(repeats):
             for side, source in enumerate(sources):
-                singles[side].append(_one_by_one(source, mode))
+                singles[side].append(_time_single_runs(source, mode))
         for _ in range(repeats if runs else 0):
             for side, source in enumerate(sources):
                 sweeps[side].append(_sweep(source, mode, runs))
@@ -137,7 +137,7 @@ def table(document: Mapping[str, Any]) -> str:
     return table_of(head, [_cells(ShortRow(**row)) for row in document["rows"]])
 
 
-def written_table() -> str:
+def stored_table() -> str:
     """Return the table of the file of the last measurement."""
     return table(json.loads(FILE.read_text()))
 

@@ -110,7 +110,7 @@ def table(rows: list[VersionRow]) -> str:
     return table_of(head, [_cells(row) for row in rows])
 
 
-def written_table() -> str:
+def stored_table() -> str:
     """Return the table of the file of the last measurement."""
     rows = json.loads(FILE.read_text())["rows"]
     return table(

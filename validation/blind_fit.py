@@ -191,7 +191,7 @@ def collect(truth: Truth, folder: Path) -> Path:
     return archive
 
 
-def fitted_lines(observation: Observation) -> list[Line]:
+def fit_lines(observation: Observation) -> list[Line]:
     """Return the fitted lines in the order of the truth: by the client's addresses, 10.0.1.1 before 10.0.3.1."""
     return sorted(observation.lines, key=lambda line: line.sender)
 
@@ -217,7 +217,7 @@ def fit_collection(truth: Truth, folder: Path) -> tuple[Observation, list[dict[s
     """Record a collection unless it is there, fit it, and return truth, fitted values and errors of each line."""
     observation = observe([collect(truth, folder)])
     rows = []
-    for drawn, line in zip(truth.lines, fitted_lines(observation), strict=True):
+    for drawn, line in zip(truth.lines, fit_lines(observation), strict=True):
         fitted = {"rate": float(line.rate.value), "rtt": float(line.rtt.value), "queue": float(line.queue.value)}
         kinds = {"rate": line.rate.kind, "rtt": line.rtt.kind, "queue": line.queue.kind}
         loss = {"value": float(line.loss.value), "low": line.loss.low, "high": line.loss.high}

@@ -82,7 +82,7 @@ def random_trace(seed: int, length: int) -> list[ReplayedEvent]:
     return [*trace, *(ReplayedEvent(Kind.CLOSE, number, now=now) for number in range(_SOCKETS))]
 
 
-def in_user_space(library: CDLL, control: str, trace: Sequence[ReplayedEvent]) -> Iterator[State]:
+def replay_in_user_space(library: CDLL, control: str, trace: Sequence[ReplayedEvent]) -> Iterator[State]:
     """Execute a trace with the user-space build of the lab kernel's files."""
     world = World(library)
     subflows: dict[int, Subflow] = {}
@@ -101,7 +101,7 @@ def in_user_space(library: CDLL, control: str, trace: Sequence[ReplayedEvent]) -
             subflow.close()
 
 
-def in_ebpf(control: str, trace: Sequence[ReplayedEvent], folder: Path) -> list[State]:
+def replay_in_ebpf(control: str, trace: Sequence[ReplayedEvent], folder: Path) -> list[State]:
     """Execute a trace with the eBPF program in this machine's kernel, which must permit that to us."""
     made = _compile(control, folder)
     mount_files()

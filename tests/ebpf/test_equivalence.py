@@ -8,7 +8,7 @@ from ctypes import CDLL
 from pathlib import Path
 
 import pytest
-from tests.ebpf.replay import Kind, in_ebpf, in_user_space, random_trace
+from tests.ebpf.replay import Kind, random_trace, replay_in_ebpf, replay_in_user_space
 from tests.unit.coupled.events import compile_controls
 
 from mptcplab.ebpf.controls import BTF
@@ -31,8 +31,8 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> CDLL:
 def test_every_event_leaves_the_same_window(library: CDLL, control: str, seed: int, tmp_path: Path) -> None:
     """Equal to the last bit of the fraction of a segment: both compile the same arithmetic."""
     trace = random_trace(seed, _EVENTS)
-    expected = list(in_user_space(library, control, trace))
-    replayed = in_ebpf(control, trace, tmp_path)
+    expected = list(replay_in_user_space(library, control, trace))
+    replayed = replay_in_ebpf(control, trace, tmp_path)
     different = [number for number, pair in enumerate(zip(expected, replayed, strict=True)) if pair[0] != pair[1]]
     losses = sum(event.kind in (Kind.LOSS, Kind.TIMEOUT) for event in trace)
     windows = {state.cwnd for state in expected}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.lab.bench import Bench
-from validation.wifi.experiments import Measure, in_folder
+from validation.wifi.experiments import Measure, measure_in
 from validation.wifi.lab import KERNEL
 
 from mptcplab.engine.tools import compile_tools, radio_program, steer_program
@@ -29,7 +29,7 @@ def _kernel() -> KernelBuild:
 def run(tmp_path: Path) -> Measure:
     """Runs networks in a folder of the test's own. Without the kernel, its tests fail."""
     _kernel()
-    return in_folder(tmp_path)
+    return measure_in(tmp_path)
 
 
 @pytest.fixture

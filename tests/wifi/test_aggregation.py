@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from tests.unit.tools.radio.parts import coded_errors, spectrum
+from tests.unit.tools.radio.parts import spectrum, union_bound
 from tests.wifi.neighbours import beside_802_11b
 from validation.wifi.experiments import Measure, names
 from validation.wifi.lab import ACCESS_POINT_G, Load, Network, RunMeasurements, measure
@@ -118,7 +118,7 @@ def weights() -> list[tuple[int, int]]:
 
 def error_rate(sinr: float) -> float:
     """Return the part of frames that is lost at MCS 7, by the union bound over its code (64-QAM, 5/6)."""
-    _, bit = coded_errors(6, sinr * 64 / 56, 5, weights())
+    _, bit = union_bound(6, sinr * 64 / 56, 5, weights())
     return 1 - (1 - bit) ** (8 * (4 + FRAME))
 
 

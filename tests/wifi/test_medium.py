@@ -225,7 +225,7 @@ def test_a_station_that_leaves_says_goodbye(run: Measure) -> None:
 AP = "radio ap 02:00:00:00:00:01 at 0 0\n"
 
 
-def in_lab(kernel: str, folder: Path, script: str, radios: str = AP) -> subprocess.CompletedProcess[str]:
+def run_in_lab(kernel: str, folder: Path, script: str, radios: str = AP) -> subprocess.CompletedProcess[str]:
     """Run a shell script that begins when the medium of these radios is ready."""
     (folder / "medium.conf").write_text(radios)
     medium = f"{radio_program()} /run/out/medium.conf > /run/ready &\nuntil [ -s /run/ready ]; do sleep 0.001; done\n"
@@ -237,13 +237,15 @@ def in_lab(kernel: str, folder: Path, script: str, radios: str = AP) -> subproce
 def test_nothing_is_sent_without_the_medium(tmp_path: Path) -> None:
     """When it ends its radios go, so that no run continues over a medium without loss."""
     radios = "ls /sys/class/ieee80211"
-    done = in_lab("7.2-wifi", tmp_path, f"{radios}; kill $!; wait $!; echo status $?; {radios}")
+    done = run_in_lab("7.2-wifi", tmp_path, f"{radios}; kill $!; wait $!; echo status $?; {radios}")
     assert done.stdout == "ap\nstatus 0\n", done
 
 
 def test_a_kernel_whose_radios_do_not_push_back_is_refused(tmp_path: Path) -> None:
     name = "$(ls /sys/class/ieee80211/ap/device/net)"
-    done = in_lab("7.2", tmp_path, f"ip link set {name} up; iw dev {name} scan > /run/scan; wait $!; echo status $?")
+    done = run_in_lab(
+        "7.2", tmp_path, f"ip link set {name} up; iw dev {name} scan > /run/scan; wait $!; echo status $?"
+    )
     assert "radio: the radios of this kernel do not push back: use 7.2-wifi\n" in done.stderr, done
     assert done.stdout == "status 1\n"
 
@@ -262,7 +264,7 @@ def test_rates_of_40_mhz_are_refused(tmp_path: Path) -> None:
     wait $medium
     echo status $?
     """
-    done = in_lab("7.2-wifi", tmp_path, script, f"regulatory-domain 0\n{AP}radio sta 02:00:00:00:00:02 at 5 0\n")
+    done = run_in_lab("7.2-wifi", tmp_path, script, f"regulatory-domain 0\n{AP}radio sta 02:00:00:00:00:02 at 5 0\n")
     message = "leave ieee80211ac and HT40 out of hostapd's configuration"
     assert message in done.stderr, done
     assert done.stdout == "status 1\n"

@@ -34,7 +34,7 @@ def recordings(folder: Path) -> list[Path]:
     return [run for run in sorted(folder.glob("**/runs/*")) if is_complete(run)]
 
 
-def by_scheduler(document: dict[str, Any]) -> dict[str, set[str]]:
+def runs_by_scheduler(document: dict[str, Any]) -> dict[str, set[str]]:
     """Return the runs of a results.json in which MPTCP sent, by the scheduler recorded for its sockets."""
     runs: dict[str, set[str]] = {}
     for row in document["rows"]:
@@ -47,7 +47,7 @@ def table_of(folders: Iterable[Path]) -> str:
     """Return a table with a row for each scenario and scheduler with drops, and one for all others."""
     lines, others = [], 0
     for folder in folders:
-        for scheduler, names in by_scheduler(json.loads((folder / "results.json").read_text())).items():
+        for scheduler, names in runs_by_scheduler(json.loads((folder / "results.json").read_text())).items():
             counts = [count_dropped(folder / "runs" / name) for name in names]
             if any(counts):
                 lines.append([folder.name, f"`{scheduler}`", *_numbers(counts)])

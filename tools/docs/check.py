@@ -106,9 +106,9 @@ def _identities(page: Page, block: Block) -> Iterator[str]:
     if block.kind == "table":
         scenario = SOURCES[block.name].scenario
         assert scenario is not None
-        yield from _of_runs(load(scenario).runs)
+        yield from _find_other_runs(load(scenario).runs)
     for experiment in experiments_of(page, block):
-        yield from _of_runs(_load(page, experiment))
+        yield from _find_other_runs(_load(page, experiment))
 
 
 def _load(page: Page, experiment: Experiment) -> list[Run]:
@@ -127,7 +127,7 @@ def _load(page: Page, experiment: Experiment) -> list[Run]:
     return load(Path(file), overrides=overrides, seed=seed, repeats=repeats).runs
 
 
-def _of_runs(runs: list[Run]) -> Iterator[str]:
+def _find_other_runs(runs: list[Run]) -> Iterator[str]:
     engines = prepare_engines(runs)
     for run in runs:
         yield prepare_job(run, engines).identity.name

@@ -31,7 +31,7 @@ def main() -> None:
     first = wheels_in(DIST)
     with tempfile.TemporaryDirectory() as folder:
         copy, out = Path(folder) / "another-folder" / "mptcplab", Path(folder) / "out"
-        shutil.copytree(ROOT, copy, ignore=_not_copied)
+        shutil.copytree(ROOT, copy, ignore=_list_ignored)
         _build(copy, out)
         compare(first, wheels_in(out))
     print(f"{', '.join(wheel.name for wheel in first)}: the same bytes from another folder")
@@ -44,7 +44,7 @@ def compare(first: list[Path], second: list[Path]) -> None:
             raise LabError(f"{path.name} and {other.name} of another folder differ")
 
 
-def _not_copied(folder: str, names: list[str]) -> set[str]:
+def _list_ignored(folder: str, names: list[str]) -> set[str]:
     return {name for name in names if name == "__pycache__" or (Path(folder) == ROOT and name in _NOT_COPIED)}
 
 

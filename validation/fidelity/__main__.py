@@ -18,7 +18,7 @@ from typing import Any
 
 from validation.fidelity import all_scenarios, classes, earlier_results, forms, gather, sides, wire
 from validation.fidelity.forms import Form
-from validation.fidelity.inner_engine import measured_inside
+from validation.fidelity.inner_engine import measure_inside
 from validation.fidelity.lines import wrap
 from validation.fidelity.totals import totals
 
@@ -68,7 +68,7 @@ def measure(form: Form, name: str, out: Path, *, seeds: int, only_refusals: bool
         document["kernels"] = kernels_of(runs, side.engine)
         if only_refusals or _is_measured(file, document):
             return
-        measurement = measured_inside(runs, folder) if side.engine == "local" else _execute(runs, side.engine, folder)
+        measurement = measure_inside(runs, folder) if side.engine == "local" else _execute(runs, side.engine, folder)
         rows = measurement.get("rows", [])  # An engine inside the lab refuses there, without any.
         measurement |= {"rows": [*rows, *totals(rows, form.flows)]}
     except MissingError:
@@ -128,11 +128,11 @@ def _write_measured(file: Path, files: dict[str, Path], out: Path) -> None:
     if reason := forms.form_of(_SIMPLE, files[_SIMPLE], engine).refused:
         raise LabError(f"no form can be made: {reason}", hint="see docs/engine-stock.md")
     present = {name: earlier_results.Present(forms.form_of(name, path, engine)) for name, path in files.items()}
-    document = gather.gather_comparisons(present, out) | {"wire": wire.gathered_wire(out)}
+    document = gather.gather_comparisons(present, out) | {"wire": wire.gather_wire(out)}
     if file.exists():
         document = earlier_results.with_earlier(document, json.loads(file.read_text()), present)
     last = {name: load(path).points[-1].scenario for name, path in files.items()}
-    document["all"] = {name: classes.not_of_rates(scenario) for name, scenario in last.items()}
+    document["all"] = {name: classes.find_other_limit(scenario) for name, scenario in last.items()}
     document["drawn"] = [name for name, scenario in last.items() if all_scenarios.is_drawn(scenario)]
     file.write_text(wrap(document) + "\n")
 

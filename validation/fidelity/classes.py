@@ -91,7 +91,7 @@ def _places(side: dict[str, Any]) -> set[str]:
     return {place(row) for row in side.get("rows", ()) if row["metric"] in COMPARED}
 
 
-def not_of_rates(scenario: Scenario) -> str:
+def find_other_limit(scenario: Scenario) -> str:
     """Return what limits a scenario in place of the rates of its links; empty if these do."""
     if scenario.has_radios:
         return "radios"

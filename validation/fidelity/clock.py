@@ -49,7 +49,7 @@ class ClockRow:
     share_percent: float
 
 
-def starting_at(second: int) -> AbstractContextManager[object]:
+def start_clock_at(second: int) -> AbstractContextManager[object]:
     """Return a context in which the entry's program sets the clock to ``second`` of the lab's first day, and starts."""
     entry_call = ShadowsocksLibev.entry_call
 
@@ -63,7 +63,7 @@ def starting_at(second: int) -> AbstractContextManager[object]:
 
 def measure_share(side: str, second: int, folder: Path) -> Iterator[ClockRow]:
     """Yield the share of one run on a side; a finished run is kept in ``folder``. :raises LabError: if it fails."""
-    with starting_at(second):
+    with start_clock_at(second):
         done = execute_points(last_point(SCENARIO, side), sides.SIDES[side].engine, seeds=1, folder=folder)
     for row in rows_of([run.result for run in done if run.result is not None]):
         yield ClockRow(side, second, round(100 * row.shares.get(PATH, 0.0), _DIGITS))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The engine ``local`` inside the lab kernel, where it has netem and MPTCP: most kernels of machines in use lack one.
 
-``python -m validation.fidelity.inner_engine FOLDER`` executes the runs that :func:`measured_inside` left in the folder.
+``python -m validation.fidelity.inner_engine FOLDER`` executes the runs that :func:`measure_inside` left in the folder.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _INSIDE = "/run/out"
 _STALL = "1800s"
 
 
-def measured_inside(runs: Sequence[Run], folder: Path) -> dict[str, Any]:
+def measure_inside(runs: Sequence[Run], folder: Path) -> dict[str, Any]:
     """Return rows and failures of runs with the engine ``local`` inside the lab kernel.
 
     :raises LabError: if the engine refuses them there, or the lab fails.

@@ -78,7 +78,7 @@ class Slowdown:
 
         :raises ValueError: with the reason, if something in it has a time that cannot be changed.
         """
-        if reason := not_slower(scenario) or self._beyond_timers(scenario):
+        if reason := find_slowdown_obstacle(scenario) or self._beyond_timers(scenario):
             raise ValueError(reason)
         traces = {
             (name, side): _scale_trace(link, side) for name, link in scenario.links.items() for side in DIRECTIONS
@@ -166,13 +166,15 @@ class Slowdown:
     def _series(self, series: TraceSeries) -> TraceSeries:
         """Return a trace whose steps come later, with lower rates, longer delays, and the same losses."""
         steps = (
-            TraceStep(step.at_ns * self.times, tuple((key, self._of_trace(key, value)) for key, value in step.values))
+            TraceStep(
+                step.at_ns * self.times, tuple((key, self._trace_value(key, value)) for key, value in step.values)
+            )
             for step in series.steps
         )
         digest = hashlib.sha256(f"{series.sha256}, {self.times} times slower".encode()).hexdigest()
         return replace(series, steps=tuple(steps), period_ns=series.period_ns * self.times, sha256=digest)
 
-    def _of_trace(self, key: str, value: int) -> int:
+    def _trace_value(self, key: str, value: int) -> int:
         if key == "rate":
             return value // self.times
         return value * self.times if key in ("delay", "jitter") else value
@@ -195,7 +197,7 @@ def _patient(scenario: Scenario) -> Scenario:
     return with_sysctl(scenario, _PATIENCE) if _has_long_handshakes(scenario) else scenario
 
 
-def not_slower(scenario: Scenario) -> str:
+def find_slowdown_obstacle(scenario: Scenario) -> str:
     """Return why a scenario cannot be made slower; empty if it can."""
     if scenario.has_radios:
         return "a radio cannot be made slower: its rates and times are those of its mode"

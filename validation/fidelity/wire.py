@@ -36,7 +36,7 @@ def run_wire(out: Path, *, repeats: int) -> None:
     _file(out).write_text(json.dumps(parts, indent=1) + "\n")
 
 
-def gathered_wire(out: Path) -> Parts:
+def gather_wire(out: Path) -> Parts:
     """Return what was found; empty before that."""
     parts: Parts = json.loads(_file(out).read_text()) if _file(out).exists() else {}
     return parts

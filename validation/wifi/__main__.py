@@ -14,7 +14,7 @@ from typing import Any
 
 from validation.wifi import cost, experiments, ht
 from validation.wifi.bianchi import DOT11B, DOT11G
-from validation.wifi.experiments import Measure, in_folder
+from validation.wifi.experiments import Measure, measure_in
 
 #: Virtual seconds per run, for some 20,000 frames of each mode.
 _SECONDS_B = 40.0
@@ -71,7 +71,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1, help="seed of all draws; default 1")
     parser.add_argument("--write", type=Path, metavar="FILE", help="also write the parts into this JSON file")
     arguments = parser.parse_args()
-    run = in_folder(arguments.out, seed=arguments.seed)
+    run = measure_in(arguments.out, seed=arguments.seed)
     measures: dict[str, Callable[[], list[Any]]] = {
         **{name: partial(part, run) for name, part in PARTS.items()},
         _SCENARIOS: lambda: _print_each(

@@ -39,7 +39,7 @@ RSSI_BOUND_DB = 0.5
 Measure = Callable[[Network, str], RunMeasurements]
 
 
-def in_folder(folder: Path, *, seed: int = 1) -> Measure:
+def measure_in(folder: Path, *, seed: int = 1) -> Measure:
     """Return a function that runs a network in a subfolder of ``folder``."""
     return lambda network, name: measure(network, folder / name, seed=seed)
 

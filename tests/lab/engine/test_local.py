@@ -90,7 +90,7 @@ def _rows(out: Path) -> list[dict[str, Any]]:
     return rows
 
 
-def _in_lab(folder: Path, text: str) -> dict[str, Any]:
+def _run_in_lab(folder: Path, text: str) -> dict[str, Any]:
     """Return the row of a run with ``local`` on the lab kernel, where the command itself runs, too."""
     folder.mkdir()
     _file(folder, text)
@@ -141,7 +141,7 @@ def test_same_kernel_gives_the_same_result(tmp_path: Path, text: str) -> None:
 
     2 % of goodput and 3 % of shares are the bounds that the project sets between engines.
     """
-    local, virtual = _in_lab(tmp_path / "local", text), _virtual(tmp_path / "virtual", text)
+    local, virtual = _run_in_lab(tmp_path / "local", text), _virtual(tmp_path / "virtual", text)
     ratio = local["goodput_mbps"]["mean"] / virtual["goodput_mbps"]["mean"]
     print(f"goodput {ratio:.4f} of virtual; {local['shares']} against {virtual['shares']}")
     assert abs(ratio - 1) < 0.02

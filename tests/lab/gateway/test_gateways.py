@@ -379,7 +379,7 @@ _KILLED_S = {"after_exit": 0.5, "after_entry": 1.5}
 _MAX_S = 2.0
 
 
-def _ended_s(recording: Recording, workload: str) -> float:
+def _end_s(recording: Recording, workload: str) -> float:
     return float(recording.program(f"{workload}.client")["end_ns"] / 1e9)
 
 
@@ -389,7 +389,7 @@ def test_each_side_is_killed_and_started_again(bench: Bench, program: str) -> No
     recording = _record(bench, KILLS, "phases=fixed", program=program, text=OUTAGES)
     measured = {measurement.workload: measurement for measurement in measure(recording)}
     for workload, killed in _KILLED_S.items():
-        late = _ended_s(recording, workload) - killed
+        late = _end_s(recording, workload) - killed
         broken = measured[workload].metrics["broken_downloads"]
         note(f"gateway {program} {workload} s", late)
         print(f"{program}: a new download of 100 kB was there {late:.2f} s after the kill, {broken:g} attempts broke")

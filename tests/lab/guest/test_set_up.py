@@ -64,14 +64,14 @@ def _plan(name: str) -> Plan:
     return replace(plan, programs=(nothing,), counters=(), sampled=(), watched=(), queues=(), events=(), bpf=())
 
 
-def _by_programs(step: Step) -> Step:
+def _use_programs(step: Step) -> Step:
     """The same step in a form that the guest does not know."""
     return replace(step, argv=("env", *step.argv), starts=(step.argv[0], *step.starts))
 
 
 def _state(bench: Bench, plan: Plan, version: str, *, by_programs: bool) -> dict[tuple[str, str], str]:
     """What the set-up of ``plan`` has made, by node and name."""
-    setup = tuple(map(_by_programs, plan.setup)) if by_programs else plan.setup
+    setup = tuple(map(_use_programs, plan.setup)) if by_programs else plan.setup
     counters = [
         Counter(node, name, ("env", *line.split()), (line.split()[0],)) for node, name, line in _questions(plan)
     ]
@@ -140,7 +140,7 @@ def _count(bench: Bench, name: str, override: str) -> tuple[LabOutput, tuple[Cou
     plan = compile_plan(run.point.scenario, seed=run.seed)
     # The programs see the same only if no packet is left.
     settled = client("settled", "sleep", "100", node=plan.nodes[0])
-    by_programs = [replace(_by_programs(counter), name=f"by-{counter.name}") for counter in plan.counters]
+    by_programs = [replace(_use_programs(counter), name=f"by-{counter.name}") for counter in plan.counters]
     counters = (*plan.counters, *by_programs)
     return bench.live(replace(plan, programs=(*plan.programs, settled), counters=counters)), plan.counters
 
@@ -202,10 +202,10 @@ def test_numbers_are_rounded_as_the_programs_do(bench: Bench) -> None:
         setup.append(Command(node, ("ip", "link", "add", "name", "ifb", "type", "ifb")))
         setup.append(Command(node, tuple(f"tc qdisc add dev ifb root handle 1: {words}".split())))
     questions = [Counter(node, "tc.json", ("tc", "-s", "-j", "qdisc", "show")) for node in nodes]
-    by_programs = [replace(_by_programs(question), name="by-tc.json") for question in questions]
+    by_programs = [replace(_use_programs(question), name="by-tc.json") for question in questions]
     plan = Plan(nodes, tuple(setup), (client("nothing", "true", node="n0"),), (*questions, *by_programs), (), 10**9)
     live = bench.live(plan)
-    theirs = bench.live(replace(plan, setup=tuple(map(_by_programs, plan.setup))))
+    theirs = bench.live(replace(plan, setup=tuple(map(_use_programs, plan.setup))))
     for node, words in zip(nodes, kinds, strict=True):
         print(words, live.counter(node, "by-tc.json")[0]["options"])
         assert live.counter(node, "by-tc.json") == theirs.counter(node, "by-tc.json"), words

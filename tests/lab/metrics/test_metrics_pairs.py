@@ -87,7 +87,7 @@ def _measure(recording: Recording) -> dict[str, WorkloadMeasurement]:
     return {measurement.workload: measurement for measurement in measure(recording)}
 
 
-def _of_only(whole: Whole, workloads: Collection[str], folder: Path) -> Recording:
+def _keep_workloads(whole: Whole, workloads: Collection[str], folder: Path) -> Recording:
     """The recording with the samples of some workloads only, as if the others had left none."""
     recording = whole.recording
     shutil.copytree(recording.folder, folder, ignore=shutil.ignore_patterns("*.parquet"), copy_function=_link)
@@ -125,12 +125,12 @@ def _measure_one(recording: Recording, name: str, network: NetworkCounters) -> W
 def test_metrics_do_not_depend_on_other_workloads(whole: Whole, tmp_path: Path, kind: str) -> None:
     mine = f"{kind}1"
     network = network_counters(whole.recording)
-    alone = _measure_one(_of_only(whole, {mine}, tmp_path / "alone"), mine, network)
+    alone = _measure_one(_keep_workloads(whole, {mine}, tmp_path / "alone"), mine, network)
     print(alone)
     assert alone.goodput_bps > 0
     assert {"all": whole.measured[mine]} == {"all": alone}
     for other in KINDS:
-        beside = _of_only(whole, {mine, f"{other}2"}, tmp_path / other)
+        beside = _keep_workloads(whole, {mine, f"{other}2"}, tmp_path / other)
         assert {other: _measure_one(beside, mine, network)} == {other: alone}
 
 

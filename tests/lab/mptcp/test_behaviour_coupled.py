@@ -178,7 +178,7 @@ def test_load_moves_off_the_congested_path(bench: Bench) -> None:
         assert 0.02 < share[control] < 0.8 * share["reno"], f"{control}: away from it, but not blind to it"
 
 
-def _left_for_tcp(bench: Bench, scenario: str, control: str) -> float:
+def _tcp_share(bench: Bench, scenario: str, control: str) -> float:
     """What users of TCP have of their access point, of which 1448 / 1514 is payload, beside twice as many of MPTCP."""
     rows = _run(
         bench,
@@ -199,7 +199,7 @@ def test_users_of_tcp_keep_more_beside_coupled_controls(bench: Bench, scenario: 
 
     One seed of 30 s does not separate OLIA from LIA: they came out within 0.02, in either order, with random phases.
     """
-    left = {control: _left_for_tcp(bench, scenario, control) for control in ("reno", "lia", "olia")}
+    left = {control: _tcp_share(bench, scenario, control) for control in ("reno", "lia", "olia")}
     print("left for users of TCP:", left)
     assert left["reno"] + 0.1 < min(left["lia"], left["olia"])
     # In scenario A every control leaves more than the models (docs/behaviour.md): 0.61 to 0.70 with four seeds.

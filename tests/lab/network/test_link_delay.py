@@ -38,7 +38,7 @@ def _ks_limit(count: int = DATAGRAMS) -> float:
     return float(kstwo(count).ppf(0.999))
 
 
-def _own_table(name: str) -> np.ndarray:
+def _read_table(name: str) -> np.ndarray:
     """One of netem's tables, in deviations."""
     (file, *_) = [*Path("/usr/lib").glob(f"tc/{name}.dist"), *Path("/usr/lib").glob(f"*/tc/{name}.dist")]
     lines = [line for line in file.read_text().splitlines() if not line.startswith("#")]
@@ -73,7 +73,7 @@ def test_tables_of_netem(bench: Bench, name: str) -> None:
     """No formula is exact for these: the delays have the distribution of the table that iproute2 brings."""
     settings = _settings("delay=20 ms", "jitter=3 ms", f"distribution={name}", "overtake=true")
     delays = probe(bench, *settings, bursts=DATAGRAMS).delays_ms
-    table = np.sort(_own_table(name) * 3 + 20)
+    table = np.sort(_read_table(name) * 3 + 20)
     distance = _distance([delay - GRAIN_MS / 10 for delay in delays], lambda x: np.searchsorted(table, x) / len(table))
     print(
         f"{name}: from {table[0]:.2f} to {table[-1]:.2f} ms, mean {table.mean():.3f}, deviation {table.std():.3f}; "

@@ -60,7 +60,7 @@ checksum = true
 """
 
 
-def _by_workload(recording: Recording) -> dict[str, ResultRow]:
+def _rows_by_workload(recording: Recording) -> dict[str, ResultRow]:
     return {row.workload: row for row in result_rows([recording])}
 
 
@@ -68,7 +68,7 @@ def _by_workload(recording: Recording) -> dict[str, ResultRow]:
 def test_two_routers_speak_mptcp_and_forward_tcp(bench: Bench, path_manager: str) -> None:
     """The NAT of ``r1`` changes the address of its host; its own packets have the right one already."""
     (recording,) = bench.record(LINES, f"routers.*.transport.path_manager={path_manager}")
-    rows = _by_workload(recording)
+    rows = _rows_by_workload(recording)
     of_router, through = rows["own"], rows["through"]
     print(f"own: {of_router.goodput_mbps.mean:.2f} Mbit/s, {of_router.mptcp}, {of_router.shares}")
     print(f"through: {through.goodput_mbps.mean:.2f} Mbit/s, {through.mptcp}, {through.shares}")
@@ -141,7 +141,7 @@ duration = "4 s"
 def test_rules_for_own_packets_do_not_catch_forwarded_ones(bench: Bench) -> None:
     """The router has two links to each side. Its master takes its own TCP; MPTCP of the host stays on ``b1``."""
     (recording,) = bench.record(BETWEEN)
-    rows = _by_workload(recording)
+    rows = _rows_by_workload(recording)
     of_router, forwarded = rows["own"], rows["forwarded"]
     print(f"own: {of_router.goodput_mbps.mean:.2f} Mbit/s, {of_router.shares}")
     print(f"forwarded: {forwarded.goodput_mbps.mean:.2f} Mbit/s, {forwarded.mptcp}, {forwarded.shares}")

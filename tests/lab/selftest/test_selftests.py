@@ -27,7 +27,7 @@ def _run(logs: Path) -> str:
     return done.stdout
 
 
-def _same_machine() -> str:
+def _machine_name() -> str:
     """A name for all that the output depends on, but the code that names the kept folder."""
     facts = (find_kernel().key, code_digest(("selftest/*.py", "guest/*.py")), QUICK)
     installed = Path("/var/lib/dpkg/status").read_bytes()
@@ -36,7 +36,7 @@ def _same_machine() -> str:
 
 def test_they_pass(tmp_path: Path, shared_results: Path) -> None:
     """Twice, with the same output to the byte, names of namespaces and times included. An earlier session's is one."""
-    first, second, place = tmp_path / "first", tmp_path / "second", shared_results / "selftests" / _same_machine()
+    first, second, place = tmp_path / "first", tmp_path / "second", shared_results / "selftests" / _machine_name()
     if not shared_recordings.lend(place, first):
         (first / "stdout.json").write_text(_run(first))
         shared_recordings.keep(first, place)

@@ -38,7 +38,7 @@ def test_sides_take_turns_and_first_runs_stand_alone(monkeypatch: pytest.MonkeyP
         turns.append((mode, source))
         return [(1.0, 2.0), (0.1, 0.2), (0.3, 0.4)] if source == Path("old") else [(0.5, 1.0), (0.2, 0.1), (0.2, 0.1)]
 
-    monkeypatch.setattr(short_runs, "_one_by_one", runs)
+    monkeypatch.setattr(short_runs, "_time_single_runs", runs)
     monkeypatch.setattr(short_runs, "_sweep", lambda source, mode, runs: (runs, len(str(source)) + len(mode)))
     first, further, sweep = short_runs.measure(Path("old"), 2, 10, ["on"], lambda _: None)
     new = short_runs.ROOT / "src"

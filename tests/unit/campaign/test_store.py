@@ -56,7 +56,7 @@ def test_other_failed_runs_stay(tmp_path: Path) -> None:
     assert [path.name for path in other.parent.iterdir()] == [other.name]
 
 
-def _before_anything(store: Store) -> None:
+def _stop_before_output(store: Store) -> None:
     with store.new_folder(RUN):
         raise LabError("no kernel")
 
@@ -67,7 +67,7 @@ def _before_anything(store: Store) -> None:
         lambda store: _record(store, error=RunInterruptedError("interrupted")),
         lambda store: _record(store, error=DiskFullError("no space left on device")),
         lambda store: _record(store, error=KeyboardInterrupt()),
-        _before_anything,
+        _stop_before_output,
     ],
     ids=["interrupted", "disk full", "Ctrl-C", "nothing there"],
 )

@@ -211,7 +211,7 @@ FRAMES = st.lists(
 )
 
 
-def _by_the_formulas(given_frames: list[Frame]) -> tuple[Fraction, Fraction] | None:
+def _compute_moments(given_frames: list[Frame]) -> tuple[Fraction, Fraction] | None:
     """Return mean and variance of the TCP deltas in ns, as the study writes them."""
     previous: dict[frozenset[SocketAddress], int] = {}
     deltas = []
@@ -230,7 +230,7 @@ def _by_the_formulas(given_frames: list[Frame]) -> tuple[Fraction, Fraction] | N
 @given(FRAMES)
 def test_any_packets_give_what_the_formulas_give(some: list[Frame]) -> None:
     total = statistics_of(some).total
-    expected = _by_the_formulas(some)
+    expected = _compute_moments(some)
     assert total.packets + total.left_out == len(some)
     if expected is None:
         assert total.delta_variance_s2 is None

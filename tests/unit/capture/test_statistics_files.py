@@ -87,7 +87,7 @@ FILTER = "tcp and not tcp.analysis.retransmission and not tcp.analysis.fast_retr
 FIELDS = ("tcp.stream", "frame.time_epoch", "frame.len", "tcp.time_delta")
 
 
-def by_tshark(file: Path) -> dict[str, list[tuple[float, int, float]]]:
+def read_with_tshark(file: Path) -> dict[str, list[tuple[float, int, float]]]:
     """Return time, length and TCP delta of the packets that the study's filter shows, as Wireshark shows them."""
     run = ["tshark", "-n", "-r", str(file), "-Y", FILTER, "-T", "fields"]
     for field in FIELDS:
@@ -111,7 +111,7 @@ def test_the_fields_and_the_filter_of_the_study(name: str) -> None:
     So switching off what needs memory changes nothing.
     """
     connections = statistics_of(FrameReader(CAPTURES / name)).connections
-    streams = by_tshark(CAPTURES / name)
+    streams = read_with_tshark(CAPTURES / name)
     assert len(connections) == len(streams)
     for connection, rows in zip(connections, streams.values(), strict=True):
         both = connection.both

@@ -21,19 +21,19 @@ BETWEEN_LOSSES = 1 << 40
 U32 = (1 << 32) - 1
 
 
-def by_logarithm(low: int, high: int) -> st.SearchStrategy[int]:
+def log_integers(low: int, high: int) -> st.SearchStrategy[int]:
     """Whole numbers between these, both included, as many of each magnitude."""
     return st.floats(0, 1).map(lambda part: min(high, max(low, round(low * (high / low) ** part))))
 
 
 def windows(bits: int = 20) -> st.SearchStrategy[int]:
     """In segments; with 32 bits, all that the kernel's type can hold."""
-    return by_logarithm(1, min(1 << bits, U32))
+    return log_integers(1, min(1 << bits, U32))
 
 
 def rtts() -> st.SearchStrategy[int]:
     """In microseconds."""
-    return by_logarithm(*RTT_US)
+    return log_integers(*RTT_US)
 
 
 @st.composite
@@ -42,8 +42,8 @@ def connections(draw: st.DrawFn, fewest: int = 1, bits: int = 20) -> tuple[list[
 
     With windows of 32 bits, RTTs are of 32 bits too: far beyond the range, but bounds hold there as well.
     """
-    rtt = rtts() if bits < 32 else by_logarithm(1, U32)
-    path = st.builds(Path, windows(bits), rtt, by_logarithm(1, BETWEEN_LOSSES) | st.just(0))
+    rtt = rtts() if bits < 32 else log_integers(1, U32)
+    path = st.builds(Path, windows(bits), rtt, log_integers(1, BETWEEN_LOSSES) | st.just(0))
     different = draw(st.lists(path, min_size=1, max_size=8))
     count = draw(st.integers(max(fewest, len(different)), 8))
     made = draw(st.permutations(different + different[:1] * (count - len(different))))

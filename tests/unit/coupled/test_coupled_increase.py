@@ -13,7 +13,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from tests.unit.coupled.connections import PATIENT, RTT_US, by_logarithm, connections, draw_connections, windows
+from tests.unit.coupled.connections import PATIENT, RTT_US, connections, draw_connections, log_integers, windows
 from tests.unit.coupled.library import ONE, Library, c_paths
 from tests.unit.coupled.reference import (
     Path,
@@ -142,7 +142,7 @@ def test_order_of_siblings_means_nothing(
 
 @pytest.mark.parametrize("control", CONGESTION_CONTROLS)
 @PATIENT
-@given(connection=connections(), factor=by_logarithm(2, 1000))
+@given(connection=connections(), factor=log_integers(2, 1000))
 def test_unit_of_time_means_nothing(library: Library, control: str, connection: Connection, factor: int) -> None:
     """All RTTs times a factor, as long as they fit into 32 bits of microseconds: the same increases."""
     paths, r = connection

@@ -48,7 +48,7 @@ def test_the_table_of_repeats(head: str, tests: int) -> None:
     assert _row(head) == [repeats_needed(effect, SIGNIFICANCE / tests) for effect in effects]
 
 
-def _of_five() -> float:
+def _effect_of_five() -> float:
     """What five pairs show, in standard deviations of their differences."""
     made = paired_difference([0.0] * 5, [1.0, 2.0, 3.0, 4.0, 5.0])
     effect = detectable(made, SIGNIFICANCE)
@@ -59,7 +59,7 @@ def _of_five() -> float:
 def test_what_five_repeats_show() -> None:
     match = re.search(r"Five repeats of one row show ([0-9.]+) standard deviations", TEXT)
     assert match is not None
-    assert float(match[1]) == round(_of_five(), 2)
+    assert float(match[1]) == round(_effect_of_five(), 2)
 
 
 def test_the_example() -> None:
@@ -70,6 +70,6 @@ def test_the_example() -> None:
     )
     assert said is not None
     deviation = float(said[1])
-    expected = [round(deviation * _of_five(), 1)]
+    expected = [round(deviation * _effect_of_five(), 1)]
     expected += [repeats_needed(change / deviation, SIGNIFICANCE) for change in (5, 2, 1)]
     assert [float(number) for number in said.groups()[1:]] == expected

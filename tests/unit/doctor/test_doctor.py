@@ -37,7 +37,7 @@ from mptcplab.workload.registry import KINDS
 DEBIAN = LinuxDistribution("debian", "Debian")
 
 
-def by_subject(findings: Iterator[Finding]) -> dict[str, Finding]:
+def index_by_subject(findings: Iterator[Finding]) -> dict[str, Finding]:
     """Return findings by their subject."""
     return {finding.subject: finding for finding in findings}
 
@@ -144,21 +144,21 @@ def test_families(tmp_path: Path, text: str, family: str) -> None:
 
 def test_missing_programs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     hide_programs(monkeypatch, tmp_path, "iperf3", "tc", "setpriv")
-    lacks = by_subject(programs.check_programs(DEBIAN))
+    lacks = index_by_subject(programs.check_programs(DEBIAN))
     assert (lacks["iperf3"].level, lacks["iperf3"].needed_for) == (Level.MISSING, "workloads of kind iperf3")
     assert (lacks["tc"].level, lacks["tc"].needed_for) == (Level.BROKEN, "every run")
     assert lacks["setpriv"].level == Level.BROKEN
     assert "iperf3" not in lacks["programs in the lab"].message
-    merged = by_subject(iter(merge_installs(tuple(lacks.values()), DEBIAN)))
+    merged = index_by_subject(iter(merge_installs(tuple(lacks.values()), DEBIAN)))
     assert merged["tc"].command == merged["iperf3"].command == "sudo apt-get install iperf3 iproute2 util-linux"
 
 
 def test_missing_for_a_build(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     hide_programs(monkeypatch, tmp_path, "flex", "dpkg-deb")
-    lacks = by_subject(programs.check_build(DEBIAN))
+    lacks = index_by_subject(programs.check_build(DEBIAN))
     assert set(lacks) == {"flex", "dpkg-deb"}
     assert {finding.level for finding in lacks.values()} == {Level.MISSING}, "a kernel may be built already"
-    elsewhere = by_subject(programs.check_build(LinuxDistribution("fedora", "Fedora")))
+    elsewhere = index_by_subject(programs.check_build(LinuxDistribution("fedora", "Fedora")))
     assert set(elsewhere) == {"flex", "kernel source"}
     assert "--source" in elsewhere["kernel source"].command
 
@@ -167,10 +167,10 @@ def test_programs_that_are_too_old(monkeypatch: pytest.MonkeyPatch) -> None:
     outputs = {"gcc": "7.5.0\n", "ld": "GNU ld (GNU Binutils for Debian) 2.28\n"}
     default = "Usage: ip mptcp limits\n"
     monkeypatch.setattr(programs, "_output_of", lambda name, *_: outputs.get(Path(name).name, default))
-    build = by_subject(programs.check_build(DEBIAN))
+    build = index_by_subject(programs.check_build(DEBIAN))
     assert build["gcc"].message == "7.5.0 is too old: Linux 7.2 needs 8.1"
     assert build["ld"].message == "2.28 is too old: Linux 7.2 needs 2.30"
-    assert "too old" in by_subject(programs._old_programs(DEBIAN))["ip"].message
+    assert "too old" in index_by_subject(programs._old_programs(DEBIAN))["ip"].message
 
 
 def test_headers_of_the_c_library(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -178,7 +178,7 @@ def test_headers_of_the_c_library(monkeypatch: pytest.MonkeyPatch) -> None:
         raise MissingError("none", hint="none")
 
     monkeypatch.setattr(programs, "compiler_version", absent)
-    assert by_subject(programs.check_build(DEBIAN))["compiler"].command == "sudo apt-get install libc6-dev"
+    assert index_by_subject(programs.check_build(DEBIAN))["compiler"].command == "sudo apt-get install libc6-dev"
 
 
 def test_python_packages(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -233,11 +233,11 @@ def test_extras_are_in_one_line_and_nothing_to_fix(monkeypatch: pytest.MonkeyPat
     assert finding.message == (
         "with wheels; without bench (lacks nosuch>=1), dev (lacks 9 packages): for optional features and maintainers"
     )
-    assert by_subject(host.check_python())["Python packages"].message == "all that mptcplab needs"
+    assert index_by_subject(host.check_python())["Python packages"].message == "all that mptcplab needs"
 
 
 def test_python_packages_of_this_machine() -> None:
-    assert by_subject(host.check_python())["Python packages"].level == Level.FINE
+    assert index_by_subject(host.check_python())["Python packages"].level == Level.FINE
 
 
 @pytest.mark.parametrize(
@@ -247,7 +247,7 @@ def test_python_packages_of_this_machine() -> None:
 def test_memory(monkeypatch: pytest.MonkeyPatch, free: float, level: Level, use: str) -> None:
     monkeypatch.setattr(host, "available_memory", lambda: int(free * 2**30))
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
-    finding = by_subject(host._memory())["memory"]
+    finding = index_by_subject(host._memory())["memory"]
     assert (finding.level, use in finding.needed_for) == (level, True)
     assert level == Level.FINE or finding.command == "mptcplab run --jobs 1"
 
@@ -259,7 +259,7 @@ def test_memory_folder_that_is_small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(host, "memory_folder", lambda: Path("/dev/shm"))
     for user, command in ((0, "mount -o remount,exec,size="), (1000, "sudo mount -o remount,exec,size=")):
         monkeypatch.setattr(os, "geteuid", lambda user=user: user)
-        finding = by_subject(host._memory())["memory folder"]
+        finding = index_by_subject(host._memory())["memory folder"]
         assert finding.level == Level.MISSING
         assert finding.command.startswith(command)
 
@@ -357,7 +357,7 @@ def test_kernels(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     _entry(tmp_path, "7.2", "old")
     _entry(tmp_path, "6.12", "old")
     _entry(tmp_path, "7.2", "older", variant="window")
-    checks = by_subject(kernel.check_kernels())
+    checks = index_by_subject(kernel.check_kernels())
     assert checks["kernel 7.2-window"].message == checks["kernel 7.2"].message
     assert checks["kernel 7.2-window"].command == find_kernel_command("7.2-window")
     assert "stale" in checks["kernel 7.2"].message

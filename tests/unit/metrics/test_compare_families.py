@@ -22,7 +22,7 @@ def _family(values: Sequence[dict[int, float]]) -> list[Comparison]:
     return compare([Pair("goodput_mbps", (str(a),), (str(b),), sides[a], sides[b]) for a, b in pairs])
 
 
-def _on_shared_seeds(random: Random) -> list[dict[int, float]]:
+def _draw_on_shared_seeds(random: Random) -> list[dict[int, float]]:
     """Twelve scenarios, six seeds: what a seed does is common to eight of them, and skewed."""
     common = [random.expovariate(1) for _ in range(6)]
     return [
@@ -34,7 +34,7 @@ def _on_shared_seeds(random: Random) -> list[dict[int, float]]:
     ]
 
 
-def _on_other_seeds(random: Random) -> list[dict[int, float]]:
+def _draw_on_other_seeds(random: Random) -> list[dict[int, float]]:
     """Twelve scenarios, each with six seeds of its own, and each as often in one mode as in the other."""
     return [
         {seed: random.choice((60, 95)) + random.gauss(0, 2) for seed in range(6 * number, 6 * number + 6)}
@@ -48,17 +48,19 @@ def _shuffle_goodputs(random: Random) -> list[float]:
     return random.sample(values, len(values))
 
 
-def _recorded_pairs(random: Random) -> list[dict[int, float]]:
+def _draw_recorded_pairs(random: Random) -> list[dict[int, float]]:
     left = iter(_shuffle_goodputs(random))
     return [{seed: next(left) for seed in range(6)} for _ in range(12)]
 
 
-def _recorded_on_other_seeds(random: Random) -> list[dict[int, float]]:
+def _draw_recorded_on_other_seeds(random: Random) -> list[dict[int, float]]:
     left = iter(_shuffle_goodputs(random))
     return [{seed: next(left) for seed in range(6 * number, 6 * number + 6)} for number in range(12)]
 
 
-@pytest.mark.parametrize("make", [_on_shared_seeds, _on_other_seeds, _recorded_pairs, _recorded_on_other_seeds])
+@pytest.mark.parametrize(
+    "make", [_draw_on_shared_seeds, _draw_on_other_seeds, _draw_recorded_pairs, _draw_recorded_on_other_seeds]
+)
 def test_few_families_of_identical_scenarios_have_a_difference(
     make: Callable[[Random], list[dict[int, float]]],
 ) -> None:
@@ -69,7 +71,7 @@ def test_few_families_of_identical_scenarios_have_a_difference(
     random = Random(16)
     families = [[match for comparison in _family(make(random)) for match in comparison.matches] for _ in range(200)]
     wrong = sum(any(match.verdict.is_difference for match in family) for family in families)
-    most = 200 // 20 if make is _recorded_on_other_seeds else int(binom.ppf(0.999, 200, 0.05))
+    most = 200 // 20 if make is _draw_recorded_on_other_seeds else int(binom.ppf(0.999, 200, 0.05))
     uncorrected = sum(any(_is_apart_alone(match) for match in family) for family in families)
     print(f"{wrong} of 200 families have a difference, at most {most} are allowed; {uncorrected} without correction")
     assert wrong <= most

@@ -261,7 +261,10 @@ def test_results_have_it(tmp_path: Path) -> None:
     assert "The network as seen" in page
     assert "r2 → server" in page
     assert not any(
-        warning for run in results.recorded for measurement in run.result.measured for warning in _of_links(measurement)
+        warning
+        for run in results.recorded
+        for measurement in run.result.measured
+        for warning in _random_loss_warnings(measurement)
     )
 
 
@@ -274,13 +277,13 @@ def test_a_loss_that_differs_from_the_scenario_is_a_warning(tmp_path: Path) -> N
     file.write_text(json.dumps(described))
     results = open_results(tmp_path / "r")
     (run,) = (run for run in results.recorded if run.recording.folder.name == some.name)
-    assert [len(_of_links(measurement)) for measurement in run.result.measured] == [1]
+    assert [len(_random_loss_warnings(measurement)) for measurement in run.result.measured] == [1]
     (row,) = (row for row in network_document([run.result])["links"] if row["seeds_outside_99.9_percent"])
     assert row["lost"]["mean"] == 500
     assert any("at random" in warning for row in results.rows for warning in row.warnings)
 
 
-def _of_links(measurement: WorkloadMeasurement) -> list[str]:
+def _random_loss_warnings(measurement: WorkloadMeasurement) -> list[str]:
     return [warning for warning in measurement.warnings if "at random" in warning]
 
 

@@ -217,7 +217,7 @@ _ZERO_IS_TRUE = {
 }
 
 
-def _made_zero(text: str) -> bool:
+def _makes_zero(text: str) -> bool:
     return bool(_TO_ZERO.search(_TALLY.sub("", text)))
 
 
@@ -227,7 +227,7 @@ def test_no_code_behind_a_recording_makes_zero_of_nothing() -> None:
         f"{file.relative_to(SOURCE)}:{number}: {line.strip()}"
         for file in files
         for number, line in enumerate(file.read_text().splitlines(), start=1)
-        if _made_zero(line)
+        if _makes_zero(line)
     ]
     print(lines)
     assert [line for line in lines if not any(text in line for text in _ZERO_IS_TRUE)] == []
@@ -248,4 +248,4 @@ def test_no_code_behind_a_recording_makes_zero_of_nothing() -> None:
     ],
 )
 def test_the_guard_finds(line: str, *, made_up: bool) -> None:
-    assert _made_zero(line) is made_up
+    assert _makes_zero(line) is made_up

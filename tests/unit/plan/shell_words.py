@@ -30,30 +30,30 @@ def _yield_programs(argv: list[str]) -> Iterator[str]:
         line, *arguments = rest[rest.index("-c") + 1 :]
         if line.endswith(_OWN_ARGUMENTS):
             yield from _yield_programs(arguments)
-        yield from _in_line(line.removesuffix(_OWN_ARGUMENTS))
+        yield from _simple_commands(line.removesuffix(_OWN_ARGUMENTS))
     elif name == "mptcpize":
         yield from _yield_programs(rest[1:])
     elif name == "mptcplab-flow" and rest[0] == "with":
-        yield from _yield_programs(_after_options(rest[1:], values=False))
+        yield from _yield_programs(_skip_options(rest[1:], values=False))
     elif name == "setsid":
         yield from _yield_programs(rest)
     elif name == "timeout":
         yield from _yield_programs(rest[1:])
     elif name == "xargs":
-        yield from _yield_programs(_after_options(rest, values=True))
+        yield from _yield_programs(_skip_options(rest, values=True))
     elif name == "socat":
         for word in rest:
             if word.startswith("EXEC:"):
                 yield from _yield_programs(shlex.split(word.removeprefix("EXEC:")))
 
 
-def _after_options(words: list[str], *, values: bool) -> list[str]:
+def _skip_options(words: list[str], *, values: bool) -> list[str]:
     while words[0].startswith("-"):
         words = words[2 if values else 1 :]
     return words
 
 
-def _in_line(line: str) -> Iterator[str]:
+def _simple_commands(line: str) -> Iterator[str]:
     """Every simple command of a line of shell, without its assignments and redirections."""
     command: list[str] = []
     line = re.sub(r"\$\(\(.*?\)\)", "0", line)  # arithmetic starts nothing
@@ -63,7 +63,7 @@ def _in_line(line: str) -> Iterator[str]:
     words = iter([*tokens, ";"])
     for word in words:
         for inner in _SUBSTITUTION.findall(word):
-            yield from _in_line(inner)
+            yield from _simple_commands(inner)
         if word in _BEFORE_A_COMMAND or word in _NO_COMMAND:
             if command:
                 yield from _simple(command)
@@ -78,6 +78,6 @@ def _in_line(line: str) -> Iterator[str]:
 
 def _simple(command: list[str]) -> Iterator[str]:
     if command[0] == "trap":
-        yield from _in_line(command[1])
+        yield from _simple_commands(command[1])
     elif command[0] not in _BUILT_IN and command[0] != "for":
         yield from _yield_programs(command)

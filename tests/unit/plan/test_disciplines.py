@@ -148,7 +148,7 @@ def _spread(**keys: object) -> DelayDistribution:
     return deviation
 
 
-def _drawn_ns(spread: DelayDistribution) -> list[float]:
+def _possible_delays_ns(spread: DelayDistribution) -> list[float]:
     """Return every delay that netem may draw, as often as the table has it."""
     values = [value for count, value in spread.entries for _ in range(count)]
     assert all(-32768 <= value <= 32767 for value in values)
@@ -160,7 +160,7 @@ def _drawn_ns(spread: DelayDistribution) -> list[float]:
 @given(st.lists(st.integers(0, 8 * 10**9), min_size=2, max_size=20, unique=True).map(sorted), st.integers(0, 10**9))
 def test_own_tables_have_the_first_and_last_quantile(quantiles: list[int], delay: int) -> None:
     spread = _spread(delay=f"{delay} ns", extra_delay=[f"{value} ns" for value in quantiles])
-    drawn = _drawn_ns(spread)
+    drawn = _possible_delays_ns(spread)
     grain = spread.deviation_ns / SCALE + 1
     assert abs(drawn[0] - delay - quantiles[0]) <= grain
     assert abs(drawn[-1] - delay - quantiles[-1]) <= grain
@@ -171,7 +171,7 @@ def test_own_tables_have_the_first_and_last_quantile(quantiles: list[int], delay
 
 @given(share=st.integers(62_000, 10**9 - 62_000), delay=st.integers(1, 2 * 10**9))
 def test_reordered_share(share: int, delay: int) -> None:
-    drawn = _drawn_ns(_spread(delay=f"{delay} ns", reorder=f"{share} ppb"))
+    drawn = _possible_delays_ns(_spread(delay=f"{delay} ns", reorder=f"{share} ppb"))
     early = sum(1 for value in drawn if value == 0)
     assert set(drawn) == {0, delay}
     assert len(drawn) <= 16384

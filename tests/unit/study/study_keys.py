@@ -93,14 +93,14 @@ def _is_among(key: Key, patterns: Iterable[Key]) -> bool:
 @cache
 def constant_keys(file: Path) -> tuple[SetKey, ...]:
     """Every key of :data:`ALWAYS`, as a resolved scenario has it."""
-    names = _names(_copied_once(read(file).tables))
+    names = _names(_merge_copies(read(file).tables))
     return tuple(SetKey(key, text) for text in ALWAYS for key in _resolve(tuple(text.split(".")), names))
 
 
 @cache
 def keys_of(file: Path) -> tuple[SetKey, ...]:
     """Every key that a scenario sets: itself, in what it extends, and in its sweep."""
-    tables = _copied_once(read(file).tables)
+    tables = _merge_copies(read(file).tables)
     sweep = dict(tables.pop("sweep", {}))
     names = _names(tables)
     written = [(join_key(key), key) for key, _ in _leaves(tables)]
@@ -112,7 +112,7 @@ def keys_of(file: Path) -> tuple[SetKey, ...]:
     return tuple(keys)
 
 
-def _copied_once(tables: Mapping[str, Any]) -> dict[str, Any]:
+def _merge_copies(tables: Mapping[str, Any]) -> dict[str, Any]:
     """Return the tables with the first copy of what exists several times; other copies have the same keys."""
     copies = {kind: dict(table) if isinstance(table, dict) else table for kind, table in tables.items()}
     for group in copies.pop("copies", {}).values():

@@ -57,7 +57,7 @@ why = "w"
 """
 
 
-def _own_tables(name: str) -> list[SelectedTable]:
+def _drawn_tables(name: str) -> list[SelectedTable]:
     return [table for table in select(name) if is_drawn(table.study, table.number)]
 
 
@@ -83,7 +83,7 @@ def test_every_open_parameter_is_varied_or_kept_for_a_reason(name: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "selected", [table for name in study_names() for table in _own_tables(name)], ids=lambda table: table.name
+    "selected", [table for name in study_names() for table in _drawn_tables(name)], ids=lambda table: table.name
 )
 def test_a_table_accepts_every_alternative(selected: SelectedTable) -> None:
     """Beds with both ends of each range and with each alternative of a list; none sets what the table varies."""

@@ -273,7 +273,7 @@ def test_an_interrupted_side_has_no_results(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_a_refusal_inside_the_lab_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(command, "measured_inside", lambda *_: {"refused": "no netem"})
+    monkeypatch.setattr(command, "measure_inside", lambda *_: {"refused": "no netem"})
     monkeypatch.setattr(command, "kernels_of", lambda *_: ["a"])
     command.measure(forms.Form("made", "made", (_point(tmp_path, FLOW),), ()), "local", tmp_path, seeds=2)
     assert json.loads((tmp_path / "local" / "made" / "results.json").read_text())["refused"] == "no netem"

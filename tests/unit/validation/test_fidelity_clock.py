@@ -21,7 +21,7 @@ def _entry(second: int | None) -> tuple[str, ...]:
     if second is None:
         plan = compile_plan(point.scenario, seed=1)
     else:
-        with clock.starting_at(second):
+        with clock.start_clock_at(second):
             plan = compile_plan(point.scenario, seed=1)
     (program,) = (program for program in plan.programs if "ss-redir" in str(program.argv))
     assert ("date" in program.uses) == (second is not None)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from validation.fidelity import cells, forms, reasons, side_tables
 from validation.fidelity.chance import MIN_RUNS, rank_p, spreads_of
-from validation.fidelity.classes import Class, class_of, not_of_rates
+from validation.fidelity.classes import Class, class_of, find_other_limit
 from validation.fidelity.earlier_results import Present, is_of_other_build, with_earlier
 from validation.fidelity.lines import wrap
 from validation.fidelity.sides import PAIRS
@@ -207,7 +207,7 @@ def test_why_a_scenario_is_in_no_class_of_measured_ones() -> None:
      ("ssh/two-cables", "no link has a rate"), ("train", "")],
 )  # fmt: skip
 def test_what_limits_a_scenario(name: str, expected: str) -> None:
-    assert not_of_rates(load(forms.files()[name]).points[-1].scenario) == expected
+    assert find_other_limit(load(forms.files()[name]).points[-1].scenario) == expected
 
 
 @pytest.mark.parametrize(

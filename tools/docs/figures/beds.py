@@ -92,7 +92,7 @@ def open_differences() -> str:
     return table_of(["study", "in the study's own table", "values", *_HEADS, "not measured over beds"], rows)
 
 
-def by_table() -> str:
+def values_by_table() -> str:
     """Return the same for the values of each table, with their medians and the parameters that move them."""
     rows = []
     for tables, cloud in _clouds():

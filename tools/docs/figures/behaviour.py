@@ -55,7 +55,7 @@ def table_of(name: str, folder: Path) -> str:
     return _table(subject, _points(subject, _runs(folder))) + "\n"
 
 
-def dropped_at_random(folder: Path) -> str:
+def random_drops_table(folder: Path) -> str:
     """Return the table of the shared bottleneck for results with another queue."""
     return table_of("rfc6356-shared-bottleneck", folder)
 
@@ -77,7 +77,7 @@ def many_flows(folder: Path) -> str:
         protocol, scheduler, connections = (setting(run, key) for key in keys)
         return _FOUR[protocol, scheduler, connections]
 
-    return _beside_tcp_flows(folder, sender, lambda runs: interval_text(_in_terms_of_tcp(runs)))
+    return _beside_tcp_flows(folder, sender, lambda runs: interval_text(_relative_to_tcp(runs)))
 
 
 def four_subflows(folder: Path) -> str:
@@ -89,7 +89,7 @@ def four_subflows(folder: Path) -> str:
 
     def cell(runs: Sequence[Run]) -> str:
         drops = sum(count_dropped(folder / "runs" / setting(run, "run")) > 0 for run in runs)
-        return f"{interval_text(_in_terms_of_tcp(runs))}; {drops}"
+        return f"{interval_text(_relative_to_tcp(runs))}; {drops}"
 
     return _beside_tcp_flows(folder, sender, cell)
 
@@ -104,7 +104,7 @@ def _beside_tcp_flows(folder: Path, sender: Callable[[Run], str], cell: Callable
     return markdown(["TCP flows beside", *heads], body)
 
 
-def _in_terms_of_tcp(runs: Sequence[Run]) -> Interval:
+def _relative_to_tcp(runs: Sequence[Run]) -> Interval:
     return mean_interval([goodput(run, "mptcp") / _tcp_flow(run, "tcp", "tcp") for run in runs])
 
 

@@ -72,7 +72,7 @@ def sender(settings: Mapping[str, str]) -> str:
 def _row(loss: str, senders: dict[str, list[RecordedRun]]) -> list[str]:
     models = {name: _means(loss, *MODELS[name]) for name in senders}
     ratios = [_cell(runs, _ratio, _ratio_of(models[name])) for name, runs in senders.items()]
-    at_one = _cell(senders[_USUAL_OLIA], _at_one, 100 * float(models[_USUAL_OLIA].at_one[1]))
+    at_one = _cell(senders[_USUAL_OLIA], _percent_at_one, 100 * float(models[_USUAL_OLIA].at_one[1]))
     return [loss, *ratios, at_one, str(len(senders[_USUAL_OLIA]))]
 
 
@@ -85,7 +85,7 @@ def _ratio(run: RecordedRun) -> float:
     return rates.mean(_LINK1, *_SPAN_S) / rates.mean(_LINK2, *_SPAN_S)
 
 
-def _at_one(run: RecordedRun) -> float:
+def _percent_at_one(run: RecordedRun) -> float:
     return 100 * float(np.mean(window_samples(run.recording, "bulk", _LINK2, *_SPAN_S) == 1))
 
 

@@ -182,16 +182,16 @@ def read(kernel: str) -> dict[str, Any]:
 def rows(hosts: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, str, str, str, str]]:
     """Yield a row for each setting: its name, the lab's value, Debian's, whether they agree, and a note with source."""
     for setting in SETTINGS:
-        ours = {kernel: of_lab(setting.name, host) for kernel, host in hosts.items()}
-        theirs = {kernel: _of_debian(setting, kernel, host) for kernel, host in hosts.items()}
+        ours = {kernel: lab_value(setting.name, host) for kernel, host in hosts.items()}
+        theirs = {kernel: _debian_value(setting, kernel, host) for kernel, host in hosts.items()}
         if not any(ours.values()):
             continue
         same = all(ours[kernel] == theirs[kernel] for kernel in hosts if ours[kernel] is not None)
         note = "; ".join(part for part in (setting.note, setting.source) if part)
-        yield (setting.name, _by_kernel(ours), _by_kernel(theirs), "yes" if same else "**no**", note)
+        yield (setting.name, _values_text(ours), _values_text(theirs), "yes" if same else "**no**", note)
 
 
-def of_lab(name: str, host: Mapping[str, Any]) -> str | None:
+def lab_value(name: str, host: Mapping[str, Any]) -> str | None:
     """Return the value on a host, or the machine's if a host's namespace has none."""
     if "." not in name:
         return _preemption(host[name]) if name == "preemption" else str(host[name])
@@ -200,7 +200,7 @@ def of_lab(name: str, host: Mapping[str, Any]) -> str | None:
     return None if value is None else str(value)
 
 
-def _of_debian(setting: Setting, kernel: str, host: Mapping[str, Any]) -> str | None:
+def _debian_value(setting: Setting, kernel: str, host: Mapping[str, Any]) -> str | None:
     if setting.debian == DEFAULT:
         return str(value) if (value := host["default"][setting.name]) is not None else None
     return setting.debian if isinstance(setting.debian, str) else setting.debian[kernel.partition("-")[0]]
@@ -211,7 +211,7 @@ def _preemption(version: str) -> str:
     return next((word for word in version.split() if word.startswith("PREEMPT")), "none, or voluntary")
 
 
-def _by_kernel(values: Mapping[str, str | None]) -> str:
+def _values_text(values: Mapping[str, str | None]) -> str:
     """Return one text if all kernels agree, else each value with its version."""
     present = {kernel: value for kernel, value in values.items() if value is not None}
     if len(set(present.values())) == 1 and len(present) == len(values):

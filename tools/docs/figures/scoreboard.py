@@ -212,7 +212,7 @@ def _join_items(parts: Sequence[str]) -> list[str]:
     return joined
 
 
-def left_out_of(study: str) -> str:
+def omissions_table(study: str) -> str:
     """Return what a source says and the study's data does not have, with the reason."""
     rows = []
     for entry in read(_STUDIES / study).entries:

@@ -101,8 +101,10 @@ def _machine(study: str) -> Source:
     return Source(lambda _: beds.machine(study), inputs=(STUDIES / study / inventory.FILE,), is_cheap=True)
 
 
-def _left_out(study: str) -> Source:
-    return Source(lambda _: scoreboard.left_out_of(study), inputs=(STUDIES / study / inventory.FILE,), is_cheap=True)
+def _omissions(study: str) -> Source:
+    return Source(
+        lambda _: scoreboard.omissions_table(study), inputs=(STUDIES / study / inventory.FILE,), is_cheap=True
+    )
 
 
 def _bench(make: Callable[[list[machines.MeasuredMachine]], str]) -> Source:
@@ -146,7 +148,7 @@ SOURCES: dict[str, Source] = {
     "backlog-window": Source(behaviour_dynamics.backlog, _BEHAVIOUR / "backlog-window.toml"),
     "best-path-window": Source(window.best_path, _BEHAVIOUR / "best-path-window.toml"),
     "clean-paths-window": Source(window.clean_paths, _BEHAVIOUR / "clean-paths-window.toml"),
-    "shared-bottleneck-pie": Source(behaviour.dropped_at_random, _BEHAVIOUR / "shared-bottleneck-pie.toml"),
+    "shared-bottleneck-pie": Source(behaviour.random_drops_table, _BEHAVIOUR / "shared-bottleneck-pie.toml"),
     "balia-friendliness-expected": Source(lambda _: behaviour_dynamics.friendliness_expected(), is_cheap=True),
     **{name: Source(buffers.table_of, _BEHAVIOUR / f"{name}.toml") for name in ("receive-buffer", "unequal-paths")},
     "receive-buffer-window": Source(buffers.with_fix, _BEHAVIOUR / "receive-buffer-window.toml"),
@@ -171,16 +173,16 @@ SOURCES: dict[str, Source] = {
         f"values-{name}": _studies(partial(scoreboard.values_of, name)) for name in study_names() if prints_values(name)
     },
     **{f"claims-{name}": _studies(partial(scoreboard.claims_of, name)) for name in study_names()},
-    **{f"left-out-{name}": _left_out(name) for name in study_names()},
+    **{f"left-out-{name}": _omissions(name) for name in study_names()},
     **{f"reasons-{name}": _studies(partial(scoreboard.reasons_of_study, name)) for name in study_names()},
     "beds-outcome": _beds(beds.outcome),
     "studies-beds": _beds(beds.outcome),
-    "beds-tables": _beds(beds.by_table),
+    "beds-tables": _beds(beds.values_by_table),
     "beds-claims": _beds(beds.claims),
     "beds-remaining": _beds(beds.open_differences),
     **{f"machine-{name}": _machine(name) for name in study_names()},
-    "bench-before": Source(lambda _: versions.written_table(), inputs=(versions.FILE,), is_cheap=True),
-    "bench-short": Source(lambda _: short_runs.written_table(), inputs=(short_runs.FILE,), is_cheap=True),
+    "bench-before": Source(lambda _: versions.stored_table(), inputs=(versions.FILE,), is_cheap=True),
+    "bench-short": Source(lambda _: short_runs.stored_table(), inputs=(short_runs.FILE,), is_cheap=True),
     **{f"cost-{name}": _cost(name) for name in curves.AXES},
     "test-folders": _durations(durations.folders),
     "test-files": _durations(durations.files),

@@ -76,7 +76,7 @@ def q(x: float) -> float:
     return 0.5 * math.erfc(x / math.sqrt(2))
 
 
-def coded_errors(carrier: int, snr: float, code_in: int, weights: Sequence[tuple[int, int]]) -> tuple[float, float]:
+def union_bound(carrier: int, snr: float, code_in: int, weights: Sequence[tuple[int, int]]) -> tuple[float, float]:
     """Return Bhattacharyya's parameter D, and the union bound over a code's first weights, for square QAM with OFDM.
 
     ``carrier`` is the number of bits on a subcarrier, ``snr`` the ratio on it.

@@ -10,7 +10,7 @@ import random
 from fractions import Fraction
 
 import pytest
-from tests.unit.tools.radio.parts import Parts, coded_errors, spectrum
+from tests.unit.tools.radio.parts import Parts, spectrum, union_bound
 
 pytestmark = pytest.mark.slow
 
@@ -86,7 +86,7 @@ def test_errors_are_the_union_bound_over_the_code(parts: Parts, mcs: int) -> Non
     checked = 0
     for sinr_db in range(4, 31):
         snr = 10 ** (sinr_db / 10) * 64 / 56
-        d, expected = coded_errors(carrier, snr, code.numerator, weights)
+        d, expected = union_bound(carrier, snr, code.numerator, weights)
         if d > 0.02 or d < 1e-9:
             continue
         checked += 1

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 import pytest
-from tests.unit.tools.radio.parts import coded_errors, q, spectrum
+from tests.unit.tools.radio.parts import q, spectrum, union_bound
 
 pytestmark = pytest.mark.slow
 
@@ -81,7 +81,7 @@ def test_ofdm_is_the_union_bound_over_its_code(library: ctypes.CDLL, kbps: int) 
     weights = spectrum(code_in, 5)
     for sinr_db in (10, 16, 24) if carrier > 2 else (4, 6, 8):
         snr = 10 ** (sinr_db / 10) * 64 / 52
-        d, expected = coded_errors(carrier, snr, code_in, weights)
+        d, expected = union_bound(carrier, snr, code_in, weights)
         if d > 0.05 or d < 1e-12:
             continue
         rate = ber(library, kbps, 10 ** (sinr_db / 10))

@@ -148,7 +148,7 @@ def expected_rows(bodies: Sequence[bytes], node: str, count: int = 1) -> str:
     return "".join(json.dumps(line) + "\n" for line in lines)
 
 
-def expected_seen(samples: Sequence[Sequence[bytes]], schedulers: Sequence[str | None]) -> list[dict[str, Any]]:
+def expected_algorithms(samples: Sequence[Sequence[bytes]], schedulers: Sequence[str | None]) -> list[dict[str, Any]]:
     """Return all sockets with the algorithms that each used in ``samples``, in the order in which they were seen."""
     seen: dict[tuple[str, str], dict[str, Any]] = {}
     for bodies, text in zip(samples, schedulers, strict=True):

@@ -18,9 +18,9 @@ from tests.unit.tools.sampler.parts import (
     Answers,
     Parts,
     dump,
+    expected_algorithms,
     expected_queues,
     expected_rows,
-    expected_seen,
     message,
 )
 
@@ -174,7 +174,7 @@ def test_algorithms_are_noted_once_in_the_order_in_which_they_are_seen(
 ) -> None:
     samples, schedulers = zip(*checks, strict=True)
     with Answers(*map(dump, samples)) as answers:
-        assert sampler.watch(answers.fd, schedulers) == expected_seen(samples, schedulers)
+        assert sampler.watch(answers.fd, schedulers) == expected_algorithms(samples, schedulers)
 
 
 @given(st.integers(0, 2**64 - 1))
