@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -56,6 +57,8 @@ _SLICES = 5
 _SEED = 1
 _MAX_CAUSES = 3
 _DIGITS = 7
+#: Digits of the hash of what an index is computed from.
+_DIGEST = 32
 #: The key of a table in a merged document that was measured on the first beds only.
 _MEASURED_BEDS = "measured_beds"
 
@@ -447,32 +450,42 @@ def _find_causes(
 def _null_indices(beds: int) -> list[float]:
     """Return the indices of axes without effect. The strongest of some axes exceeds their quantile in 5 % of the cases.
 
-    An index depends on ranks only, so any continuous values without ties serve. They take seconds, and are kept in the
-    cache folder.
+    An index depends on ranks only, so any continuous values without ties serve.
     """
     import numpy as np
 
-    libraries = "-".join(f"{name}-{version(name)}" for name in ("SALib", "scipy", "numpy"))
-    file = cache_root() / "null-indices" / f"{beds}-{_NULL_COLUMNS}-{_SLICES}-{_SEED}-{libraries}.json"
+    random = np.random.default_rng(_SEED)
+    return _indices(random.random((beds, _NULL_COLUMNS)), random.random(beds))
+
+
+def _indices(columns: NDArray[np.float64], values: NDArray[np.float64]) -> list[float]:
+    """Return PAWN's index of each column: the mean over slices, which also sees an axis of which one value matters.
+
+    Each takes milliseconds, and those of all values of a study many seconds. So they are kept in the cache folder.
+    """
+    count = columns.shape[1]
+    digest = hashlib.sha256(f"{_libraries()} {_SLICES} {_SEED} {columns.shape}".encode())
+    digest.update(columns.tobytes())
+    digest.update(values.tobytes())
+    file = cache_root() / "indices" / f"{digest.hexdigest()[:_DIGEST]}.json"
     with suppress(OSError, *WRONG):
         kept = [float(index) for index in json.loads(file.read_text())]
-        if len(kept) == _NULL_COLUMNS:
+        if len(kept) == count:
             return kept
-    random = np.random.default_rng(_SEED)
-    indices = _indices(random.random((beds, _NULL_COLUMNS)), random.random(beds))
+    from SALib.analyze import pawn
+
+    problem = {"num_vars": count, "names": [str(at) for at in range(count)], "bounds": [[0.0, 1.0]] * count}
+    indices = [float(index) for index in pawn.analyze(problem, columns, values, S=_SLICES, seed=_SEED)["mean"]]
     with suppress(OSError):  # What cannot be kept is computed again.
         file.parent.mkdir(parents=True, exist_ok=True)
         write_text(file, json.dumps(indices))
     return indices
 
 
-def _indices(columns: NDArray[np.float64], values: NDArray[np.float64]) -> list[float]:
-    """Return PAWN's index of each column: the mean over slices, which also sees an axis of which one value matters."""
-    from SALib.analyze import pawn
-
-    count = columns.shape[1]
-    problem = {"num_vars": count, "names": [str(at) for at in range(count)], "bounds": [[0.0, 1.0]] * count}
-    return [float(index) for index in pawn.analyze(problem, columns, values, S=_SLICES, seed=_SEED)["mean"]]
+@cache
+def _libraries() -> str:
+    """Return what computes an index."""
+    return " ".join(f"{name} {version(name)}" for name in ("SALib", "scipy", "numpy"))
 
 
 def _round_mean(value: Value | None) -> float | None:
