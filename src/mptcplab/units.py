@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, ClassVar, Self
 
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
@@ -28,6 +29,8 @@ _PREFIXES = {
     "k": "kilo", "M": "mega", "G": "giga", "T": "tera", "Ki": "kibi", "Mi": "mebi", "Gi": "gibi",
 }  # fmt: skip
 _MAX_TEXT = 64
+#: How many quantities, and how many of their texts, are kept.
+_KEPT = 4096
 _MAX_VALUE = 2**63 - 1
 
 
@@ -62,6 +65,16 @@ class Quantity(int):
         """Parse ``text`` such as ``cls.example``."""
         if isinstance(text, cls):
             return text
+        # The points of a sweep have the same texts.
+        return cls._parse_once(text) if isinstance(text, str) else cls._parse(text)
+
+    @classmethod
+    @lru_cache(_KEPT)
+    def _parse_once(cls, text: str) -> Self:
+        return cls._parse(text)
+
+    @classmethod
+    def _parse(cls, text: object) -> Self:
         if isinstance(text, (int, float)) and not isinstance(text, bool):
             raise UnitError(f"a {cls.noun} needs a unit", hint=cls._unit_hint(str(text)))
         _refuse_comma(text)
@@ -115,11 +128,16 @@ class Quantity(int):
 
     def __str__(self) -> str:
         """Return the shortest text that parses to the same value."""
-        best = f"{int(self)} {next(iter(self.units))}"
-        for unit in _first_spellings(self.units):
-            number = Decimal(int(self)) / self.units[unit]
+        return self._write_once(int(self))
+
+    @classmethod
+    @lru_cache(_KEPT)
+    def _write_once(cls, value: int) -> str:
+        best = f"{value} {next(iter(cls.units))}"
+        for unit in _first_spellings(cls.units):
+            number = Decimal(value) / cls.units[unit]
             text = f"{number:f} {unit}" if number == number.quantize(Decimal("0.001")) else best
-            if number >= self.min_written and len(text) <= len(best):
+            if number >= cls.min_written and len(text) <= len(best):
                 best = text
         return best
 

@@ -16,7 +16,8 @@ from typing import Any
 from tests.unit.network_counters import Counts, write_counters
 
 from mptcplab.campaign.contract import describe_scenario
-from mptcplab.metrics.rows import result_rows
+from mptcplab.metrics.kept import cached_result
+from mptcplab.metrics.rows import rows_of
 from mptcplab.plan.compile import compile_plan
 from mptcplab.recording import samples
 from mptcplab.recording.record import FORMAT, Recording
@@ -59,7 +60,8 @@ def make_results(
     labels = ", ".join(run.label for run in experiment.runs)
     assert kept, f"`keep` accepts none of the runs: they are {labels}"
     made = _make_once(_Recipe(folder.name, text, tuple(overrides), steps, tuple(run.label for run in kept)))
-    shutil.copytree(made, folder, copy_function=shutil.copyfile, dirs_exist_ok=True)
+    # Times are copied, too: by them, `cached_result` knows what `_make_once` has measured.
+    shutil.copytree(made, folder, dirs_exist_ok=True)
     document = folder / "results.json"
     document.write_text(document.read_text().replace(str(made), str(folder)))
     return experiment
@@ -88,7 +90,8 @@ def _make_once(recipe: _Recipe) -> Path:
     experiment = load(file, overrides=recipe.overrides)
     kept = [run for run in experiment.runs if run.label in recipe.labels]
     recordings = [write_run(folder, run, recipe.steps) for run in kept]
-    write_json(experiment_document(experiment, result_rows(recordings)), folder / "results.json")
+    rows = rows_of(cached_result(one) for one in recordings)
+    write_json(experiment_document(experiment, rows), folder / "results.json")
     return folder
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import Any
 
 from mptcplab.guest.sampler import SAMPLER
@@ -137,7 +138,7 @@ class Plan:
         """The names of all programs that run, the machine's and ours."""
         return tuple(sorted({*used_by(self.steps), *([SAMPLER] if self.has_samples else [])}))
 
-    @property
+    @cached_property
     def dispensable(self) -> frozenset[str]:
         """The programs of ``uses`` that the guest starts only to report an error."""
         return dispensable_programs(self.steps)

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from markupsafe import Markup, escape
 
@@ -18,6 +18,9 @@ import mptcplab
 from mptcplab.kernel.config import clock_text
 from mptcplab.report.table import Table
 from mptcplab.report.topology import Picture
+
+if TYPE_CHECKING:
+    from jinja2 import Template
 
 # The contents of a report as plain data, made from results and rendered as HTML elsewhere.
 
@@ -211,20 +214,13 @@ _CODE = re.compile(r"`([^`\n]+)`")
 
 def to_html(report: ReportPage) -> str:
     """Return the page."""
-    import jinja2  # late: only a report needs it
-
-    loader = jinja2.PackageLoader("mptcplab.report")
-    environment = jinja2.Environment(
-        loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    environment.filters |= {"breakable": _insert_breaks, "prose": _prose}
     script, library = _read_template("report.js"), _plotly()
     data = [
         [drawing.data | {"kind": drawing.kind} for drawing in experiment.drawings] for experiment in report.experiments
     ]
     data.append([drawing.data | {"kind": drawing.kind} for drawing in report.pictures])
     times = sorted(report.times) or ["virtual"]
-    return environment.get_template("report.html.j2").render(
+    return _template().render(
         report=report,
         version=mptcplab.__version__,
         style=_read_template("report.css"),
@@ -235,6 +231,19 @@ def to_html(report: ReportPage) -> str:
         limitations=(*(of_clock for time in times for of_clock in _OF_CLOCKS.get(time, ())), *LIMITATIONS),
         clocks=" or ".join(clock_text(time) for time in times),
     )
+
+
+@cache
+def _template() -> Template:
+    """Return the template of the page. Compiling it takes longer than filling it in."""
+    import jinja2  # late: only a report needs it
+
+    loader = jinja2.PackageLoader("mptcplab.report")
+    environment = jinja2.Environment(
+        loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters |= {"breakable": _insert_breaks, "prose": _prose}
+    return environment.get_template("report.html.j2")
 
 
 def _inert_json(data: Any) -> str:

@@ -11,6 +11,7 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 
 KeyPath = tuple[str | int, ...]
@@ -125,8 +126,12 @@ class _Scanner:
             self.lines.setdefault(path[:length], line)
 
 
-def key_lines(text: str) -> dict[KeyPath, int]:
-    """Map each key path of a valid TOML document to its line; members of arrays have their index in the path."""
+@lru_cache(32)
+def key_lines(text: str) -> Mapping[KeyPath, int]:
+    """Map each key path of a valid TOML document to its line; members of arrays have their index in the path.
+
+    The lines of the latest documents are kept: many scenarios extend the same one.
+    """
     scanner = _Scanner(list(_tokens(text)))
     prefix: KeyPath = ()
     while (token := scanner.peek()) is not None:

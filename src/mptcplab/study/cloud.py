@@ -3,17 +3,22 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
+from importlib.metadata import version
 from pathlib import Path
 from statistics import median
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from mptcplab.cache import cache_root
 from mptcplab.errors import LabError
+from mptcplab.files import write_text
 from mptcplab.metrics.stored import WRONG
 from mptcplab.stats import Interval
 from mptcplab.study.beds import BedSpace, SampledBed, read_beds
@@ -52,8 +57,14 @@ _SLICES = 5
 _SEED = 1
 _MAX_CAUSES = 3
 _DIGITS = 7
+#: Digits of the hash of what an index is computed from.
+_DIGEST = 32
 #: The key of a table in a merged document that was measured on the first beds only.
 _MEASURED_BEDS = "measured_beds"
+
+#: Finds the axes that move a value, the strongest first. That takes long, and few of them are shown: nobody finds what
+#: nobody reads.
+Causes = Callable[[], tuple[str, ...]]
 
 #: What a table gave, bed by bed, by row and column.
 BedValues = Mapping[tuple[str, str], Sequence[float | None]]
@@ -61,7 +72,7 @@ BedValues = Mapping[tuple[str, str], Sequence[float | None]]
 
 @dataclass(frozen=True)
 class CloudValue:
-    """One published value over all beds. ``measured`` has None for beds without it; ``moved_by`` names axes.
+    """One published value over all beds. ``measured`` has None for beds without it; ``causes`` finds ``moved_by``.
 
     ``tolerance`` is in percent of ``published``. ``failed`` has the positions of beds that say nothing: a run of the
     table failed there, or the table was measured on fewer beds. ``counts`` is false where another table has the value,
@@ -75,8 +86,13 @@ class CloudValue:
     tolerance: float
     measured: tuple[float | None, ...]
     failed: frozenset[int] = frozenset()
-    moved_by: tuple[str, ...] = ()
+    causes: Causes = tuple
     counts: bool = True
+
+    @property
+    def moved_by(self) -> tuple[str, ...]:
+        """The axes that move the value, the strongest first. The first reading takes up to a second."""
+        return self.causes()
 
     @property
     def known(self) -> list[float]:
@@ -106,7 +122,12 @@ class CloudClaim:
     table: str
     text: str
     holds: tuple[bool | None, ...]
-    moved_by: tuple[str, ...] = ()
+    causes: Causes = tuple
+
+    @property
+    def moved_by(self) -> tuple[str, ...]:
+        """The axes that move the claim, as :attr:`CloudValue.moved_by`."""
+        return self.causes()
 
     @property
     def judged(self) -> list[bool]:
@@ -276,7 +297,7 @@ def values_by_bed(selected: SelectedTable, measured: Sequence[TableValues]) -> B
 
 def judge_cloud(stored: StoredCloud, tables: Sequence[SelectedTable], space: BedSpace) -> Cloud:
     """Return the values and claims of ``tables`` of one study over the beds of ``stored``, with their verdicts."""
-    causes = _Causes(stored.beds, space)
+    causes = _CausesOfStudy(stored.beds, space)
     values: list[CloudValue] = []
     claims: list[CloudClaim] = []
     failed_runs, common = 0, len(stored.beds)
@@ -292,8 +313,8 @@ def judge_cloud(stored: StoredCloud, tables: Sequence[SelectedTable], space: Bed
         for claim in selected.study.claims:
             if claim.table == selected.number:
                 held = tuple(_holds(claim, selected, table.values, at, at in failed) for at in range(len(stored.beds)))
-                moved_by = causes.find(selected.number, [None if h is None else float(h) for h in held])
-                claims.append(CloudClaim(selected.number, claim.text, held, moved_by))
+                find = causes.finder_for(selected.number, [None if h is None else float(h) for h in held])
+                claims.append(CloudClaim(selected.number, claim.text, held, find))
     counted = _count_once(tables, values)
     return Cloud(stored.study, stored.beds, tuple(counted), tuple(claims), stored.is_quick, common, failed_runs)
 
@@ -333,7 +354,7 @@ def median_or_nan(values: Sequence[float]) -> float:
 
 
 def _published_values(
-    selected: SelectedTable, measured: BedValues, failed: frozenset[int], causes: _Causes, *, is_quick: bool
+    selected: SelectedTable, measured: BedValues, failed: frozenset[int], causes: _CausesOfStudy, *, is_quick: bool
 ) -> Iterator[CloudValue]:
     """Yield the published values that were measured.
 
@@ -346,8 +367,8 @@ def _published_values(
             beds = measured.get((row, name))
             if beds is None or (is_quick and table.columns[name].times != 1):
                 continue
-            moved_by = causes.find(selected.number, beds)
-            yield CloudValue(selected.number, row, name, cell.mean, table.tolerance, tuple(beds), failed, moved_by)
+            find = causes.finder_for(selected.number, beds)
+            yield CloudValue(selected.number, row, name, cell.mean, table.tolerance, tuple(beds), failed, find)
 
 
 def _count_once(tables: Sequence[SelectedTable], values: Sequence[CloudValue]) -> Iterator[CloudValue]:
@@ -394,49 +415,77 @@ def _without_uncertainty(value: float | None) -> Value | None:
     return None if value is None else Value(Interval(value, 0.0, 2), dict.fromkeys((0, 1), value))
 
 
-class _Causes:
-    """Finds the axes that move a value."""
+class _CausesOfStudy:
+    """Which beds had which value, and where these beds are on the axes of the value's table."""
 
     def __init__(self, beds: Sequence[SampledBed], space: BedSpace) -> None:
         self._space = space
         self._rows = [bed.coordinates for bed in beds]
 
-    def find(self, table: str, values: Sequence[float | None]) -> tuple[str, ...]:
-        """Return the axes of ``table`` that move ``values``, one for each bed: the strongest first."""
-        known = [value for value in values if value is not None]
+    def finder_for(self, table: str, values: Sequence[float | None]) -> Causes:
+        """Return what finds the axes of ``table`` that move ``values``, one for each bed."""
+        known = tuple(float(value) for value in values if value is not None)
         if len(known) < MIN_BEDS_FOR_CAUSES or max(known) == min(known):
-            return ()
-        import numpy as np
-
+            return tuple
         axes = [(at, axis.name) for at, axis in enumerate(self._space.axes) if table in axis.tables]
         rows = [row for row, value in zip(self._rows, values, strict=True) if value is not None]
-        columns = np.array([[row[at] for at, _ in axes] for row in rows])
-        threshold = _null_index(len(known), len(axes))
-        strengths = zip(_indices(columns, np.array(known)), (name for _, name in axes), strict=True)
-        above = sorted(((strength, name) for strength, name in strengths if strength > threshold), reverse=True)
-        return tuple(name for _, name in above[:_MAX_CAUSES])
+        columns = tuple(tuple(float(row[at]) for row in rows) for at, _ in axes)
+        return partial(_find_causes, tuple(name for _, name in axes), columns, known)
 
 
 @cache
-def _null_index(beds: int, axes: int) -> float:
-    """Return the index that the strongest of ``axes`` axes without effect exceeds in 5 % of the cases.
+def _find_causes(
+    names: tuple[str, ...], columns: tuple[tuple[float, ...], ...], values: tuple[float, ...]
+) -> tuple[str, ...]:
+    """Return those axes of ``names`` that move ``values``. ``columns`` has the coordinates of the beds on each axis."""
+    import numpy as np
 
-    The index depends on ranks only, so any continuous values without ties serve.
+    threshold = float(np.quantile(_null_indices(len(values)), (1 - _LEVEL) ** (1 / len(names))))
+    strengths = zip(_indices(np.array(columns).T, np.array(values)), names, strict=True)
+    above = sorted(((strength, name) for strength, name in strengths if strength > threshold), reverse=True)
+    return tuple(name for _, name in above[:_MAX_CAUSES])
+
+
+@cache
+def _null_indices(beds: int) -> list[float]:
+    """Return the indices of axes without effect. The strongest of some axes exceeds their quantile in 5 % of the cases.
+
+    An index depends on ranks only, so any continuous values without ties serve.
     """
     import numpy as np
 
     random = np.random.default_rng(_SEED)
-    null = _indices(random.random((beds, _NULL_COLUMNS)), random.random(beds))
-    return float(np.quantile(null, (1 - _LEVEL) ** (1 / axes)))
+    return _indices(random.random((beds, _NULL_COLUMNS)), random.random(beds))
 
 
 def _indices(columns: NDArray[np.float64], values: NDArray[np.float64]) -> list[float]:
-    """Return PAWN's index of each column: the mean over slices, which also sees an axis of which one value matters."""
+    """Return PAWN's index of each column: the mean over slices, which also sees an axis of which one value matters.
+
+    Each takes milliseconds, and those of all values of a study many seconds. So they are kept in the cache folder.
+    """
+    count = columns.shape[1]
+    digest = hashlib.sha256(f"{_libraries()} {_SLICES} {_SEED} {columns.shape}".encode())
+    digest.update(columns.tobytes())
+    digest.update(values.tobytes())
+    file = cache_root() / "indices" / f"{digest.hexdigest()[:_DIGEST]}.json"
+    with suppress(OSError, *WRONG):
+        kept = [float(index) for index in json.loads(file.read_text())]
+        if len(kept) == count:
+            return kept
     from SALib.analyze import pawn
 
-    count = columns.shape[1]
     problem = {"num_vars": count, "names": [str(at) for at in range(count)], "bounds": [[0.0, 1.0]] * count}
-    return [float(index) for index in pawn.analyze(problem, columns, values, S=_SLICES, seed=_SEED)["mean"]]
+    indices = [float(index) for index in pawn.analyze(problem, columns, values, S=_SLICES, seed=_SEED)["mean"]]
+    with suppress(OSError):  # What cannot be kept is computed again.
+        file.parent.mkdir(parents=True, exist_ok=True)
+        write_text(file, json.dumps(indices))
+    return indices
+
+
+@cache
+def _libraries() -> str:
+    """Return what computes an index."""
+    return " ".join(f"{name} {version(name)}" for name in ("SALib", "scipy", "numpy"))
 
 
 def _round_mean(value: Value | None) -> float | None:

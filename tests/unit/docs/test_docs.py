@@ -85,11 +85,18 @@ def test_example_compiles_at_every_point(file: Path) -> None:
         assert compile_plan(point.scenario, seed=1).programs
 
 
-@pytest.mark.parametrize(("place", "text"), [pytest.param(*case, id=case[0]) for case in _scenarios()])
-def test_scenario_in_a_page_loads(place: str, text: str, tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def beside_examples(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with all examples, which scenarios of pages extend."""
+    folder = tmp_path_factory.mktemp("examples")
     for example in (*EXAMPLES, *(ROOT / "examples").rglob("*.csv")):
-        shutil.copy(example, tmp_path)
-    file = tmp_path / "page.toml"
+        shutil.copy(example, folder)
+    return folder
+
+
+@pytest.mark.parametrize(("place", "text"), [pytest.param(*case, id=case[0]) for case in _scenarios()])
+def test_scenario_in_a_page_loads(place: str, text: str, beside_examples: Path) -> None:
+    file = beside_examples / "page.toml"
     file.write_text(text)
     for point in load(file).points:
         assert compile_plan(point.scenario, seed=1).programs, place

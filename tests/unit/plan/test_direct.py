@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.unit.kernel_package import install_prebuilt
-from tests.unit.plan.test_uses import EXAMPLES, ROOT
+from tests.unit.plan.test_uses import EXAMPLES, ROOT, plan_of
 
 from mptcplab.campaign.failures import find_missing
 from mptcplab.engine import tools
@@ -19,7 +19,6 @@ from mptcplab.errors import MissingError
 from mptcplab.guest.command_form import UnknownFormError
 from mptcplab.guest.counters import read_counter
 from mptcplab.guest.direct import Place, offload_requests
-from mptcplab.plan.compile import compile_plan
 from mptcplab.plan.model import dispensable_programs, is_direct
 from mptcplab.scenario.load import load
 from mptcplab.steps import Command, CommandLine, Counter
@@ -92,7 +91,7 @@ def test_a_program_that_a_shell_starts_is_needed() -> None:
 
 @pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: str(file.relative_to(ROOT / "examples")))
 def test_examples_need_neither(file: Path) -> None:
-    plan = compile_plan(load(file).points[-1].scenario, seed=1)
+    plan = plan_of(file)
     assert plan.dispensable == {"ethtool", "sysctl"}.intersection(plan.uses)
     steps = [step for step in plan.steps if step.argv[0] in plan.dispensable]
     assert [step.argv for step in steps if not _executes(step)] == []

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -34,10 +35,15 @@ def _undeclared_steps(plan: Plan) -> list[str]:
     return [f"{step.argv}: {sorted(step.uses)}" for step in steps if programs_of(step.argv) != set(step.uses)]
 
 
+@cache
+def plan_of(example: Path) -> Plan:
+    """Return the plan of an example's last point."""
+    return compile_plan(load(example).points[-1].scenario, seed=1)
+
+
 @pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: str(file.relative_to(ROOT / "examples")))
 def test_examples_declare_their_programs(file: Path) -> None:
-    experiment = load(file)
-    assert _undeclared_steps(compile_plan(experiment.points[-1].scenario, seed=1)) == []
+    assert _undeclared_steps(plan_of(file)) == []
 
 
 @pytest.mark.parametrize("protocol", ["mptcp", "tcp"])

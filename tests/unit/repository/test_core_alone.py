@@ -4,11 +4,14 @@
 from __future__ import annotations
 
 import ast
+import json
 import os
 import subprocess
 import sys
 import tomllib
+from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -33,7 +36,31 @@ installed = metadata.distributions
 metadata.distributions = lambda: (one for one in installed() if one.metadata["Name"] not in {NAMES!r})
 sys.meta_path.insert(0, Hide())
 """
-COMMAND = f"{HIDE}\nfrom mptcplab.cli.main import main\nsys.argv[0] = 'mptcplab'\nmain()"
+#: Executes several commands, and prints the status, output and errors of each as JSON.
+COMMANDS = f"""{HIDE}
+import contextlib, io, json
+from mptcplab.cli.main import main
+
+ended = []
+for words in json.loads(sys.argv[1]):
+    sys.argv = ["mptcplab", *words]
+    out, err = io.StringIO(), io.StringIO()
+    try:
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            main()
+    except SystemExit as status:
+        ended.append((status.code or 0, out.getvalue(), err.getvalue()))
+print(json.dumps(ended))
+"""
+HELP = ("--help",)
+SHOW = ("show", "examples/two-paths.toml")
+UNKNOWN = ("run", "examples/two-paths.toml", "--engine", "shh")
+#: Commands that need a package, what of them needs it, and the package.
+NEEDS = [
+    (("run", "examples/two-paths.toml", "--engine", "ssh:lab.toml"), "engine 'ssh'", "mptcplab-ssh"),
+    (("plan", "examples/two-paths.toml", "--node", "client"), "format 'sh'", "mptcplab-export"),
+    (("plan", "examples/two-paths.toml", "--node", "client", "--format", "uci"), "format 'uci'", "mptcplab-export"),
+]
 #: Imports every module of the core but those that start something or need an extra.
 IMPORTS = f"""{HIDE}
 import pkgutil, mptcplab
@@ -44,11 +71,28 @@ print(*sorted(name for name in sys.modules if name.partition(".")[0] in {sorted(
 """
 
 
-def run(program: str, *words: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
+class Ended(NamedTuple):
+    """What a command left."""
+
+    status: int
+    out: str
+    err: str
+
+
+def run(program: str, *words: str) -> subprocess.CompletedProcess[str]:
     """Run a program of Python with the packages hidden, and without plugins."""
     environment = {key: value for key, value in os.environ.items() if key != "MPTCPLAB_PLUGINS"}
     command = [sys.executable, "-c", program, *words]
-    return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=120, check=False)
+    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120, check=False)
+
+
+@cache
+def ended() -> dict[tuple[str, ...], Ended]:
+    """Return what all commands of this module left: one process executes them, since its start takes longest."""
+    commands = [HELP, SHOW, UNKNOWN, *(words for words, _, _ in NEEDS)]
+    done = run(COMMANDS, json.dumps(commands))
+    assert (done.returncode, done.stderr) == (0, "")
+    return {words: Ended(*left) for words, left in zip(commands, json.loads(done.stdout), strict=True)}
 
 
 def test_there_are_packages() -> None:
@@ -61,37 +105,30 @@ def test_all_of_the_core_imports() -> None:
 
 
 def test_help_of_all_commands() -> None:
-    done = run(COMMAND, "--help")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "\n  run " in done.stdout
+    done = ended()[HELP]
+    assert (done.status, done.err) == (0, "")
+    assert "\n  run " in done.out
 
 
 def test_a_scenario_is_resolved() -> None:
-    done = run(COMMAND, "show", "examples/two-paths.toml")
-    assert (done.returncode, done.stderr) == (0, "")
+    done = ended()[SHOW]
+    assert (done.status, done.err) == (0, "")
 
 
-@pytest.mark.parametrize(
-    ("words", "part", "package"),
-    [
-        (("run", "examples/two-paths.toml", "--engine", "ssh:lab.toml"), "engine 'ssh'", "mptcplab-ssh"),
-        (("plan", "examples/two-paths.toml", "--node", "client"), "format 'sh'", "mptcplab-export"),
-        (("plan", "examples/two-paths.toml", "--node", "client", "--format", "uci"), "format 'uci'", "mptcplab-export"),
-    ],
-)
+@pytest.mark.parametrize(("words", "part", "package"), NEEDS)
 def test_what_needs_a_package_names_it(words: tuple[str, ...], part: str, package: str) -> None:
-    done = run(COMMAND, *words)
-    assert (done.returncode, done.stdout) == (3, "")
-    assert done.stderr == (
+    done = ended()[words]
+    assert (done.status, done.out) == (3, "")
+    assert done.err == (
         f"mptcplab: the {part} is in the package {package}, which is not installed\n"
         f"  hint: {install_command(['--editable', str(ROOT / 'packages' / package)])}\n"
     )
 
 
 def test_an_unknown_engine_is_still_a_mistake() -> None:
-    done = run(COMMAND, "run", "examples/two-paths.toml", "--engine", "shh")
-    assert done.returncode == 2
-    assert "'ssh'" in done.stderr
+    done = ended()[UNKNOWN]
+    assert done.status == 2
+    assert "'ssh'" in done.err
 
 
 @pytest.mark.parametrize("file", PACKAGES, ids=lambda file: file.parent.name)
@@ -115,7 +152,9 @@ def test_tests_of_the_core_import_no_package() -> None:
     """So they can be run without them. Tests that need one belong to it."""
     wrong = []
     for file in sorted((ROOT / "tests").rglob("*.py")):
-        for node in ast.walk(ast.parse(file.read_text())):
+        text = file.read_text()
+        # Parsing all of them takes seconds, and hardly any has the name of a package.
+        for node in ast.walk(ast.parse(text)) if any(module in text for module in MODULES) else ():
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
             wrong += [str(file.relative_to(ROOT)) for name in names if name.partition(".")[0] in MODULES]

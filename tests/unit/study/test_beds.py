@@ -9,11 +9,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from random import Random
+from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
+from SALib.analyze import pawn
 from tests.unit.example_studies import Labs, call, run_to_end
 
 from mptcplab.api import beds as bed_jobs
@@ -31,6 +34,7 @@ from mptcplab.study.cloud import (
     CloudClaim,
     CloudValue,
     StoredCloud,
+    _indices,
     agreement_class,
     judge_cloud,
     merge_clouds,
@@ -303,6 +307,29 @@ def test_what_moves_nothing_is_rarely_named() -> None:
         cloud = judge_cloud(_document(beds, space, {"8 Mbit/s": {"tcp": values}}), [selected], space)
         named += bool(cloud.values[0].moved_by)
     assert named < 6, f"{named} of 40 values that follow nothing"
+
+
+def test_indices_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same numbers are judged again from the cache folder, other ones and a damaged file by SALib."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    analyze = pawn.analyze
+    asked: list[int] = []
+
+    def count(problem: dict[str, Any], *numbers: Any, **settings: Any) -> Any:
+        asked.append(problem["num_vars"])
+        return analyze(problem, *numbers, **settings)
+
+    monkeypatch.setattr(pawn, "analyze", count)
+    columns, values = np.linspace(0, 1, 64).reshape(32, 2), np.arange(32.0)
+    first = _indices(columns, values)
+    assert _indices(columns, values) == first
+    assert asked == [2]
+    assert _indices(columns[:, :1], values) == first[:1]
+    assert asked == [2, 1]
+    for file in tmp_path.rglob("*.json"):
+        file.write_text("[")
+    assert _indices(columns, values) == first
+    assert asked == [2, 1, 2]
 
 
 @pytest.mark.usefixtures("labs")

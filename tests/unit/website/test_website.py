@@ -88,6 +88,7 @@ def test_linked_files_become_pages(tmp_path: Path) -> None:
     assert len(staged.pages) > 40
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("link", "complaint"),
     [("other.md#part", ""), ("other.md#nowhere", "#nowhere"), ("gone.md", "gone.md"), ("/other.md", "absolute")],
