@@ -461,7 +461,7 @@ def _null_indices(beds: int) -> list[float]:
 def _indices(columns: NDArray[np.float64], values: NDArray[np.float64]) -> list[float]:
     """Return PAWN's index of each column: the mean over slices, which also sees an axis of which one value matters.
 
-    Each takes milliseconds, and those of all values of a study many seconds. So they are kept in the cache folder.
+    One index takes milliseconds, and a whole study many seconds. So indices are kept in the cache folder.
     """
     count = columns.shape[1]
     digest = hashlib.sha256(f"{_libraries()} {_SLICES} {_SEED} {columns.shape}".encode())
