@@ -37,7 +37,7 @@ from mptcplab.steps import Counter, Program
 from mptcplab.workload.recorded import read_workloads
 from mptcplab.workload.registry import workload_of
 
-from . import kept
+from . import shared_recordings
 
 MINUTE_NS = 60 * 10**9
 CLI = (sys.executable, "-m", "mptcplab")
@@ -159,10 +159,10 @@ class Bench:
         """
         engines = Engines(DEFAULT_ENGINE, self.engines)
         for identity in {prepare_job(run, engines).identity.name for run in runs}:
-            kept.lend(self.shared / "runs" / identity, out / "runs" / identity)
+            shared_recordings.lend(self.shared / "runs" / identity, out / "runs" / identity)
         yield
         for recording in (out / "runs").glob("[!.]*"):
-            kept.keep(recording, self.shared / "runs" / recording.name)
+            shared_recordings.keep(recording, self.shared / "runs" / recording.name)
 
     def rows(self, text: str, *overrides: str, seed: int | None = None) -> list[ResultRow]:
         """The rows of a scenario's table."""
@@ -193,12 +193,12 @@ class Bench:
         folder = self.folder / f"plan{len(list(self.folder.glob('plan*')))}"
         engine = replace(self.engines[version], stall_seconds=stall_seconds)
         place = None if fresh else self.shared / "plans" / _identity(plan, engine, seed)
-        if place is None or not kept.lend(place, folder):
+        if place is None or not shared_recordings.lend(place, folder):
             folder.mkdir()
             outcome = engine.execute(plan, seed=seed, folder=folder, cpu=min(os.sched_getaffinity(0)))
             (folder / _OUTCOME).write_text(json.dumps(asdict(outcome)))
             if place is not None:
-                kept.keep(folder, place)
+                shared_recordings.keep(folder, place)
         return LabOutput(folder, Outcome(**json.loads((folder / _OUTCOME).read_text())))
 
     def fail(self, plan: Plan, *, stall_seconds: float = 10.0) -> LabError:

@@ -15,20 +15,20 @@ from mptcplab.kernel import KernelBuild, find_kernel
 from mptcplab.kernel.data import TESTED_VERSIONS
 from mptcplab.plan.steering import STEER
 
-from . import kept
+from . import shared_recordings
 from .bench import Bench
 
 
 def pytest_sessionstart() -> None:
     """Prepare the kept recordings, in the process that starts the others."""
-    if kept.starts_session():
-        kept.begin()
+    if shared_recordings.starts_session():
+        shared_recordings.begin()
 
 
 def pytest_sessionfinish() -> None:
     """Remove what is too large to keep, in the process that started the others."""
-    if kept.starts_session():
-        kept.end()
+    if shared_recordings.starts_session():
+        shared_recordings.end()
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -57,8 +57,8 @@ def engines() -> dict[str, VirtualEngine]:
 @pytest.fixture(scope="session")
 def shared_results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A results folder of all workers and of later sessions: a run that several tests look at is executed once."""
-    if kept.keeps():
-        return kept.kept_folder()
+    if shared_recordings.keeps():
+        return shared_recordings.kept_folder()
     base = tmp_path_factory.getbasetemp()
     return (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "shared"
 
