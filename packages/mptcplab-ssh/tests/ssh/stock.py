@@ -23,7 +23,7 @@ from mptcplab.engine.stock.root import archive, contents, program_files
 from mptcplab.kernel.stock import StockKernel
 from mptcplab_ssh.machine import BASE
 
-from .bed import SSHD, Bed, Machine
+from .bed import SSHD, Bed, BedMachine
 
 #: The port of the hub's loopback that leads to the first machine's sshd; the next machine has the next one.
 _FIRST_PORT = 2201
@@ -109,11 +109,11 @@ _USERS = "root:x:0:0:root:/root:/bin/sh\nsshd:x:100:65534::/run/sshd:/usr/sbin/n
 
 
 @dataclass
-class Emulated(Machine):
+class Emulated(BedMachine):
     """A machine in QEMU, which commands reach by ssh. ``serial`` is what it says of its runs."""
 
     #: The connection of the question itself, and what says which runs there are.
-    ignored: ClassVar[tuple[str, ...]] = (*Machine.ignored, "sshd: root", "sleep 1")
+    ignored: ClassVar[tuple[str, ...]] = (*BedMachine.ignored, "sshd: root", "sleep 1")
     bed: Bed = field(kw_only=True)
     serial: Path = field(kw_only=True)
 

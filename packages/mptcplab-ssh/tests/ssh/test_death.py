@@ -14,12 +14,12 @@ from pathlib import Path
 import pytest
 
 from .bed import Bed
-from .test_run import INTERFACES, SHAPED, TWO_CABLES, changes, rows, scenario, shaped
+from .test_run import INTERFACES, SHAPED, TWO_CABLES, changes, rows, scenario, shaped_scenario
 
 #: Moments of death: enough to meet each phase of a run several times.
 KILLS = 50
 #: Ends only by force.
-ENDLESS = shaped(TWO_CABLES.replace('"200 MB"', '"1 TB"'))
+ENDLESS = shaped_scenario(TWO_CABLES.replace('"200 MB"', '"1 TB"'))
 #: The shortest that an inventory may have.
 LEASE = "5 s"
 #: A machine whose connection has closed puts itself back at once; under load its programs take this long.
