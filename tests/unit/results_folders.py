@@ -90,7 +90,7 @@ def _make_once(recipe: _Recipe) -> Path:
     experiment = load(file, overrides=recipe.overrides)
     kept = [run for run in experiment.runs if run.label in recipe.labels]
     recordings = [write_run(folder, run, recipe.steps) for run in kept]
-    rows = rows_of(cached_result(one) for one in recordings)
+    rows = rows_of(cached_result(recording) for recording in recordings)
     write_json(experiment_document(experiment, rows), folder / "results.json")
     return folder
 

@@ -86,7 +86,7 @@ class CloudValue:
     tolerance: float
     measured: tuple[float | None, ...]
     failed: frozenset[int] = frozenset()
-    causes: Causes = tuple
+    causes: Causes = field(default=tuple, repr=False, compare=False)
     counts: bool = True
 
     @property
@@ -122,7 +122,7 @@ class CloudClaim:
     table: str
     text: str
     holds: tuple[bool | None, ...]
-    causes: Causes = tuple
+    causes: Causes = field(default=tuple, repr=False, compare=False)
 
     @property
     def moved_by(self) -> tuple[str, ...]:

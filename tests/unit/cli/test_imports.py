@@ -173,7 +173,7 @@ def test_a_deferred_body_is_imported_when_it_is_called() -> None:
     def example_command() -> None:
         """Help."""
 
-    assert (example_command.__name__, example_command.__doc__) == ("declared", "Help.")
+    assert (example_command.__name__, example_command.__doc__) == ("example_command", "Help.")
     with pytest.raises(ModuleNotFoundError):
         example_command()
 

@@ -41,7 +41,7 @@ COMMANDS = f"""{HIDE}
 import contextlib, io, json
 from mptcplab.cli.main import main
 
-ended = []
+ends = []
 for words in json.loads(sys.argv[1]):
     sys.argv = ["mptcplab", *words]
     out, err = io.StringIO(), io.StringIO()
@@ -49,8 +49,8 @@ for words in json.loads(sys.argv[1]):
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
             main()
     except SystemExit as status:
-        ended.append((status.code or 0, out.getvalue(), err.getvalue()))
-print(json.dumps(ended))
+        ends.append((status.code or 0, out.getvalue(), err.getvalue()))
+print(json.dumps(ends))
 """
 HELP = ("--help",)
 SHOW = ("show", "examples/two-paths.toml")
@@ -71,7 +71,7 @@ print(*sorted(name for name in sys.modules if name.partition(".")[0] in {sorted(
 """
 
 
-class Ended(NamedTuple):
+class CommandEnd(NamedTuple):
     """What a command left."""
 
     status: int
@@ -87,12 +87,12 @@ def run(program: str, *words: str) -> subprocess.CompletedProcess[str]:
 
 
 @cache
-def ended() -> dict[tuple[str, ...], Ended]:
+def command_ends() -> dict[tuple[str, ...], CommandEnd]:
     """Return what all commands of this module left: one process executes them, since its start takes longest."""
     commands = [HELP, SHOW, UNKNOWN, *(words for words, _, _ in NEEDS)]
     done = run(COMMANDS, json.dumps(commands))
     assert (done.returncode, done.stderr) == (0, "")
-    return {words: Ended(*left) for words, left in zip(commands, json.loads(done.stdout), strict=True)}
+    return {words: CommandEnd(*left) for words, left in zip(commands, json.loads(done.stdout), strict=True)}
 
 
 def test_there_are_packages() -> None:
@@ -105,19 +105,19 @@ def test_all_of_the_core_imports() -> None:
 
 
 def test_help_of_all_commands() -> None:
-    done = ended()[HELP]
+    done = command_ends()[HELP]
     assert (done.status, done.err) == (0, "")
     assert "\n  run " in done.out
 
 
 def test_a_scenario_is_resolved() -> None:
-    done = ended()[SHOW]
+    done = command_ends()[SHOW]
     assert (done.status, done.err) == (0, "")
 
 
 @pytest.mark.parametrize(("words", "part", "package"), NEEDS)
 def test_what_needs_a_package_names_it(words: tuple[str, ...], part: str, package: str) -> None:
-    done = ended()[words]
+    done = command_ends()[words]
     assert (done.status, done.out) == (3, "")
     assert done.err == (
         f"mptcplab: the {part} is in the package {package}, which is not installed\n"
@@ -126,7 +126,7 @@ def test_what_needs_a_package_names_it(words: tuple[str, ...], part: str, packag
 
 
 def test_an_unknown_engine_is_still_a_mistake() -> None:
-    done = ended()[UNKNOWN]
+    done = command_ends()[UNKNOWN]
     assert done.status == 2
     assert "'ssh'" in done.err
 

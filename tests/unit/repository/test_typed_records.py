@@ -40,7 +40,7 @@ UNTYPED = {
         "StoredMetric.from_json", "StoredRow.from_json", "StoredResults.from_json", "read_failed_run",
         "LoggedRun.from_json", "MeasuredTable.from_json", "ShippedTable.from_json", "StoredCloud.from_json",
         "StoredCloudTable.from_json", "_read_cell", "SelftestVerdicts.from_json",
-        "KernelEndpoint.from_json", "Passed.from_json", "LinkDirection.from_json", "Ends.from_json",
+        "KernelEndpoint.from_json", "DisciplineCounters.from_json", "LinkDirection.from_json", "Ends.from_json",
         "RecordedWorkload.from_json", "WorkloadBase.from_recording", "_parse_all", "_parse", "_node", "_sample",
         "_LineEnds.place_of", "_parse_events", "_events", "_error_events",
     ),
