@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Make the traces of the ride: what two operators offer a phone in a train, second by second.
 
-They are synthetic. Train, masts and radio are a textbook's; the rates beside a mast are those of the lab's presets
+They are synthetic. Train, masts and radio are a textbook's; the rates beside a mast are from the lab's presets
 mobile-2022 and lte-2014 (docs/events.md has their sources). The same seed gives the same files.
 """
 

@@ -20,7 +20,7 @@ from mptcplab.errors import InputError
 pytestmark = pytest.mark.skipif(
     os.geteuid() != 0 or not controls.BTF.is_file(), reason="only root may load eBPF programs, into a kernel with BTF"
 )
-#: MPTCPLAB_CYCLES=1000 makes it the long form, of some minutes.
+#: MPTCPLAB_CYCLES=1000 selects the long form, which takes a few minutes.
 _CYCLES = int(os.environ.get("MPTCPLAB_CYCLES", "50"))
 _CLONE_NEWNET = 0x40000000
 _IPPROTO_MPTCP = 262
@@ -140,7 +140,7 @@ def test_a_loaded_one_is_refused_and_one_that_is_not_cannot_be_unloaded(control:
 
 @pytest.mark.parametrize("control", ["lia"], indirect=True)
 def test_many_cycles_under_traffic_leave_nothing(control: str) -> None:
-    # Those of the tests before this one go first.
+    # The kernel frees the maps of earlier tests first.
     _wait_until(lambda: _count_maps(control) == 0)
     memory, log = _kernel_memory_kb(), os.popen("dmesg | tail -1").read()
     slowest = 0.0

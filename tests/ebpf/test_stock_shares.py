@@ -36,7 +36,7 @@ def test_a_coupled_connection_takes_as_much_as_one_tcp(kernel: str, control: str
     """Means of many seeds are from 0.93 to 0.98 on 6.12, and 1.07 on 7.2, see docs/ebpf.md.
 
     The standard deviation of one seed is 0.14 at most on 6.12, and 0.18 of LIA on 7.2. So a mean of four is beyond its
-    bounds in one of some hundred cases. Uncoupled Reno takes 1.7 times the share.
+    bounds in one of a few hundred cases. Uncoupled Reno takes 1.7 times the share.
     """
     assert 0.73 < share(kernel, control, tmp_path) < most
 

@@ -130,7 +130,7 @@ def test_a_scheduler_is_refused_by_kernels_without_schedulers_in_ebpf(version: s
 
 
 def test_a_scheduler_compiles_if_the_kernel_can_register_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """With the types of such a kernel, whose image is not packaged: Debian's, and the one that shows the ability."""
+    """No such kernel is packaged: its types are Debian's and one more, by which a kernel shows this ability."""
     kernel = kernel_of("6.12")
     header = tmp_path / "vmlinux.h"
     header.write_text(types_of(kernel).header.read_text() + "\nstruct bpf_struct_ops_mptcp_sched_ops {\n};\n")

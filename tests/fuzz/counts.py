@@ -14,7 +14,7 @@ _NS = 1e9
 
 @dataclass(frozen=True)
 class Counts:
-    """The number of inputs that were executed, of those that the reader accepted, and the CPU time of the process."""
+    """The number of executed inputs, how many of them the reader accepted, and the CPU time of the process."""
 
     _words: memoryview
 

@@ -107,7 +107,7 @@ class Bench:
         return load(self.write(text), overrides=overrides, seed=seed)
 
     def lab(self, out: str = "results", *, fresh: bool = False) -> Lab:
-        """A lab with its results in ``out``, a folder of the test's own if it is no absolute path."""
+        """A lab that writes its results to ``out``; a relative path is below the test's own folder."""
         return Lab(Engines(DEFAULT_ENGINE, self.engines), self.folder / out, stop=Stop(), fresh=fresh)
 
     def try_all(self, experiment: Experiment, *, out: str = "results", fresh: bool = False) -> list[CompletedRun]:
@@ -122,7 +122,7 @@ class Bench:
         return self.recordings(self.experiment(text, *overrides, seed=seed).runs, out=out)
 
     def recordings(self, runs: Sequence[Run], *, out: str | None = None, may_fail: bool = False) -> list[Recording]:
-        """Return the recordings of ``runs`` in order. Those of other tests are copied, with the labels of this one.
+        """Return the recordings of ``runs`` in order. Other tests' recordings are copied and get this test's labels.
 
         A connection may fail in them only if the test says so: ``may_fail``.
         """

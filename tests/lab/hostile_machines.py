@@ -38,7 +38,7 @@ duration = "3 s"
 [record]
 interval = "10 ms"
 """
-#: Takes some seconds of wall time, so that there is time for mischief.
+#: Takes a few seconds of wall time, so that there is time for mischief.
 SLOW = RUNS.replace('"3 s"', '"8 s"').replace('"10 Mbit/s"', '"50 Mbit/s"').replace('"10 ms"', '"1 s"')
 
 

@@ -108,7 +108,7 @@ class ProbeResult:
 
     @property
     def overtaken(self) -> int:
-        """Datagrams that came before one that was sent earlier: falls in the sequence of numbers."""
+        """The number of datagrams that overtook an earlier datagram: falls in the sequence of numbers."""
         return sum(1 for before, after in itertools.pairwise(self.arrivals) if after.number < before.number)
 
 

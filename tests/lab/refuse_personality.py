@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """``python refuse_personality.py COMMAND...``: run a command that may not call personality(2), as in most containers.
 
-The seccomp profile of Docker allows the call with few values, and refuses the one that disables address randomisation.
+Docker's seccomp profile allows this call with a few values only, and refuses to disable address randomisation.
 """
 
 import ctypes

@@ -87,7 +87,7 @@ def _take(state: _State, event: dict[str, str]) -> None:
 
 
 def _draw(chance: random.Random, state: _State, kinds: tuple[str, ...]) -> dict[str, str] | None:
-    """An event that is possible now; None when the one that was drawn is not."""
+    """Draw an event. None if it is not possible now."""
     kind = chance.choices(kinds, [_KINDS[kind] for kind in kinds])[0]
     link = f"{chance.choice(('access', 'link'))}{chance.choice(PATHS)}"
     if kind == "restore":

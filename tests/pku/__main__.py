@@ -2,7 +2,7 @@
 """``python -m tests.pku [--seconds N] COMMAND...``: a command on an emulated processor with protection keys.
 
 It runs as root in the folder of the repository and sees this machine's files; what it writes is lost, but for files in
-/run/pku, which are in build/pku/shared afterwards. The status is that of the command.
+/run/pku, which are in build/pku/shared afterwards. The status is the command's.
 
 ``python -m tests.pku .venv/bin/python -m tests.fuzz.syscalls --calls 20000 --seed 7`` compares random system calls.
 """

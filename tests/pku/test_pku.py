@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The lab on a processor with protection keys: there, programs run in the lab kernel's process without being asked to.
 
-A test boots an emulated machine, which needs some minutes. Without QEMU or the stock kernel, all are skipped.
+A test boots an emulated machine, which takes a few minutes. Without QEMU or the stock kernel, all are skipped.
 """
 
 from __future__ import annotations

@@ -56,7 +56,7 @@ def comparisons(kernel: str) -> list[Comparison]:
 
 
 def folder_of(comparison: Comparison, out: Path) -> Path:
-    """Return the folder of the comparison's results below those of a set-up."""
+    """Return the folder of the comparison's results below a set-up's folder of results."""
     return out / comparison.name.replace(" ", "-").replace("/", "-")
 
 
@@ -101,7 +101,7 @@ def _script(root: Path, places: dict[Path, str], argv: Sequence[str]) -> str:
 
 
 def run_main(main: Callable[[], int]) -> NoReturn:
-    """End this process with the status that ``main`` returns, or with that of its error, which is printed."""
+    """End this process with the status that ``main`` returns, or print its error and end with the error's status."""
     try:
         sys.exit(main())
     except LabError as error:

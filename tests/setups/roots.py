@@ -33,7 +33,7 @@ _RECIPE = 1
 class Setup:
     """A root file system: ``python`` is the version of its Python, for which packages are installed.
 
-    With ``recommended``, packages bring those that they recommend.
+    With ``recommended``, the packages that these packages recommend are installed, too.
     """
 
     name: str

@@ -37,7 +37,7 @@ class Machine:
     def command(self) -> list[str]:
         """The command line of QEMU."""
         guest = ["-IS", main.__file__, str(self.flow.parent), str(self.seed), f"{self.seconds:g}", *SEARCH_PATH]
-        # The guest's clock is that of this machine, which may stop and continue QEMU at any time when busy.
+        # The guest uses this machine's clock. A busy machine may stop and continue QEMU at any time.
         kernel = ["console=ttyS0", "tsc=reliable", "panic=-1", "oops=panic", f"rdinit={PYTHON}", "--", *guest]
         return [
             *("qemu-system-x86_64", "-machine", "pc", "-accel", "tcg,thread=multi", "-cpu", "max"),

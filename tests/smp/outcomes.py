@@ -28,7 +28,7 @@ _HEAD = (
 
 @dataclass(frozen=True)
 class Outcome:
-    """One run. The counts of MPTCP connections and subflows are those that the guest's client opened."""
+    """One run. It counts the MPTCP connections and subflows that the guest's client opened."""
 
     kernel: str
     variant: str
@@ -43,7 +43,7 @@ class Outcome:
     changes: int
     """Changes of congestion controls and schedulers on sockets that were sending."""
     complaints: dict[str, int]
-    """The number of reports by title, without those that are mainline's own."""
+    """The number of reports by title, without mainline's own."""
     known: int
     """Complaints that are listed as mainline's own in known.toml."""
     stuck: int

@@ -20,7 +20,7 @@ SEARCH_PATH = (str(_ROOT), str(_ROOT / "src"))
 PYTHON = "/usr/bin/python3"
 _PROGRAMS = ("ip", "tc", "ss", "nstat", "unshare", "sleep")
 _FOLDERS = ("/dev", "/proc", "/run", "/sys", "/tmp")
-#: All modules that the guest imports, and those that Python imports by name.
+#: All modules that the guest imports, and modules that Python imports by name.
 _IMPORTS = """
 import sys; sys.path[:0] = sys.argv[1:]
 import tests.smp.guest.agent, tests.smp.guest.main, tests.smp.guest.talk, mptcplab.guest.system

@@ -94,8 +94,8 @@ def test_an_interrupted_run_leaves_nothing(measure: Measure, monkeypatch: pytest
     processes: list[int] = []
 
     def interrupt(machine: StockMachine, *_: object) -> None:
-        # The programs that start QEMU replace each other first. By the name of this thread, turns.c finds that of the
-        # CPU: without it, the library does nothing.
+        # The programs that start QEMU replace each other first. turns.c finds the CPU's thread by its name: without
+        # such a thread, the library does nothing.
         until = time.monotonic() + _START_SECONDS
         while not _has_cpu_thread(machine.pid) and time.monotonic() < until:
             machine.wait(0.05)

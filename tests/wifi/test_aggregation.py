@@ -143,7 +143,7 @@ def test_only_missing_frames_are_repeated(run: Measure) -> None:
     # Four standard errors of a proportion; 2 % for the weights of the code that are left out.
     assert frame_loss == pytest.approx(loss, abs=4 * math.sqrt(loss * (1 - loss) / rate["attempts"]) + 0.02 * loss)
     assert counters["block_acks"] >= 0.99 * counters["aggregates"]
-    # Each aggregate is as long as one without errors: new frames take the places of those that arrived.
+    # Each aggregate is as long as one without errors: new frames take the places of frames that arrived.
     assert frames_per_aggregate(measured, "sta0") > MCS_7_FULL - 1
     assert sum(measured.goodput_mbps) == pytest.approx((1 - frame_loss) * MCS_7_MBPS, rel=0.03)
     # minstrel allows at least 4 attempts at a fixed rate: at most 0.15 ^ 4 of the frames are given up.
@@ -179,7 +179,7 @@ def test_a_slow_station_has_few_frames_in_the_medium(run: Measure) -> None:
     print("goodput", measured.goodput_mbps, "of", mbps, "in the medium", measured.after["sta0"]["queued_max"])
     assert expected == 2
     assert sum(measured.goodput_mbps) == pytest.approx(mbps, rel=0.02)
-    # Those of association and of the first session are at other rates.
+    # Frames of association and of the first session are at other rates.
     assert measured.radios["sta0"]["mpdus_by_aggregate"].keys() >= {"2"}
     assert frames_per_aggregate(measured, "sta0") == pytest.approx(2, abs=0.01)
 

@@ -29,7 +29,7 @@ PASSPHRASE = "access_points.*.passphrase=correct horse"
 
 
 def near_stations(duration: str = "2 s") -> str:
-    """Return the scenario of two stations, both at 5 m, with a backhaul that is no bottleneck."""
+    """Return the scenario of two stations, both at 5 m, with a backhaul that is not a bottleneck."""
     text = example("one-access-point").replace('duration = "5 s"', f'duration = "{duration}"')
     return text.replace("[60, 0]", "[0, 5]").replace("100 Mbit/s", "1 Gbit/s")
 

@@ -28,7 +28,7 @@ from mptcplab.steering.reports import StationReport, verify
 from mptcplab.steps import Program
 
 S = 10**9
-#: A terminal nearby, one that walks away from the second access point and one at its edge.
+#: A terminal nearby, a terminal that walks away from the second access point, and a terminal at its edge.
 SCENARIO = """
 title = "Steering on 802.11"
 kernel = "7.2-wifi"

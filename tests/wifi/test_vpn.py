@@ -48,7 +48,7 @@ def test_a_tunnel_moves_with_all_that_is_inside(bench: Bench) -> None:
     print(sent)
     by_terminal = [sorted((sent[f"home{n}"], sent[f"other{n}"])) for n in range(1, 5)]
     both = [terminal for terminal in by_terminal if terminal[0] > IDLE_BYTES]
-    assert len(both) == len({event["terminal"] for event in loaded}), "those who moved used both access points"
+    assert len(both) == len({event["terminal"] for event in loaded}), "terminals that moved used both access points"
     assert all(less > 200_000 and more > 1_000_000 for less, more in both)
     for measurement in measure(recording):
         print(measurement.workload, measurement.goodput_bps, measurement.metrics.get("lost_percent"))

@@ -2,7 +2,7 @@
 """Random system calls in the lab: the same with user code in stubs and in the lab kernel's own process.
 
     tests/fuzz/syscalls/calls.c        makes the calls of a seed, and prints a digest of them and of their results
-                  life.c         a process of some hundred calls, which may crash or hang
+                  life.c         a process of a few hundred calls, which may crash or hang
                   arguments.c    the calls and their arguments
                   trace.c        the records of the calls
                   compare.py     runs it in both modes, and finds the first call that differs

@@ -18,9 +18,9 @@ MODES = ("off", "on")
 #: How the program is linked, which decides where it is loaded; seeds take turns.
 FORMS = (("-pie", "-fPIE"), ("-static", "-no-pie", "-fno-PIE"))
 _FLAGS = ("-O2", "-std=gnu11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror", "-pthread")
-#: Real time of one run. Twenty thousand calls take some seconds.
+#: Real time of one run. Twenty thousand calls take a few seconds.
 _TIMEOUT_SECONDS = 300
-#: Records before the first different one that a report shows.
+#: The number of records that a report shows before the first difference.
 _CONTEXT = 12
 #: Status of a run that did not end in time, as of timeout(1).
 _TIMED_OUT = 124
@@ -94,4 +94,4 @@ def _find_parting(off: str, on: str) -> Iterator[str]:
             yield f"off: {line}"
             yield f"on:  {other}"
             return
-    yield "the digests differ, but not those of a second run with a trace"
+    yield "the digests differ, but the traces of a second run do not"

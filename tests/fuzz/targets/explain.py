@@ -32,7 +32,7 @@ class ExplainTarget:
         self._folder = Path(self._temporary.name)
 
     def seeds(self) -> Iterator[bytes]:
-        """Yield the files of reports, those of collections, and an archive."""
+        """Yield the files of reports and of collections, and an archive."""
         for file in sorted((_UNIT / "explain" / "reports").glob("*/*.txt")):
             kind = _SERVER if file.stem == "server" else _CLIENT
             yield bytes([kind]) + file.read_bytes()

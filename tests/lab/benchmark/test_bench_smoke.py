@@ -40,7 +40,7 @@ def _rows(part: str, folder: Path) -> list[list[str]]:
         lines = list(csv.reader(file))[1:]
     print(lines)
     assert len(lines) == rows
-    assert not (folder / "machine.json").exists(), "a short form's numbers are no machine's"
+    assert not (folder / "machine.json").exists(), "numbers of a short form do not describe a machine"
     return lines
 
 

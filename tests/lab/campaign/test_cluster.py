@@ -201,7 +201,7 @@ def test_interrupt_ends_the_labs_of_the_workers(bench: Bench, cluster: Cluster, 
 
 
 def test_local_cluster_ends_with_the_command(bench: Bench, cache: Path) -> None:
-    """Killed with SIGKILL, its workers and their labs end as well; a signal to all of the terminal is no traceback."""
+    """SIGKILL of the command ends its workers and their labs; a signal to the whole terminal prints no traceback."""
     out = bench.folder / "out"
     command = [*CLI, "run", str(bench.write(LONG)), "--out", str(out), "--cluster", "local:1"]
     for number, status in ((signal.SIGINT, 130), (signal.SIGKILL, -9)):

@@ -20,7 +20,7 @@ _NAMES = [block.name for block in PAGE.blocks if block.kind == "console" and "re
 
 @pytest.mark.parametrize("name", _NAMES)
 def test_output_of_a_page(bench: Bench, name: str, tmp_path: Path) -> None:
-    """To the last byte where the runs are those that the page was made from; else up to the numbers."""
+    """The output is the same to the last byte if the page was made from the same runs; else only numbers differ."""
     (block,) = (block for block in PAGE.blocks if block.name == name)
     console.prepare(PAGE, tmp_path)
     experiments = experiments_of(PAGE, block)

@@ -138,7 +138,7 @@ def test_what_the_preparation_does_leaves_no_trace(bench: Bench, reads: int) -> 
 
 
 def _measure(runs: Path) -> dict[str, bytes]:
-    """All files of the only run, without those which name the guest's code or say how long the set-up took."""
+    """All files of the only run, except files that name the guest's code or say how long the set-up took."""
     (run,) = runs.iterdir()
     return {
         str(path.relative_to(run)): path.read_bytes()

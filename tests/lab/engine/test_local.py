@@ -111,7 +111,7 @@ def _run_in_lab(folder: Path, text: str) -> dict[str, Any]:
         *CLI,
         *run,
     ]
-    # In virtual time a run of some seconds takes as long as its packets; the start of Python takes the most.
+    # In virtual time a run of a few seconds takes as long as its packets; the start of Python takes the most.
     done = mptcplab(*line, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
     (row,) = _rows(folder / "results")

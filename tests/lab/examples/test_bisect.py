@@ -65,7 +65,7 @@ def test_the_same_kernel_is_good_and_another_result_is_bad(good: Path) -> None:
 
 
 def test_a_step_runs_the_kernel_that_was_built(good: Path) -> None:
-    """Of 6.12, though 7.2 is the one that runs use by default, and the one of the distribution's source."""
+    """The built kernel is 6.12, although runs use 7.2 by default, and the distribution's source is 7.2."""
     kernel = str(find_kernel("6.12").executable)
     done = step(good, built=kernel)
     print(done.stdout)

@@ -97,8 +97,8 @@ def test_hystart_is_what_slows_cubic_down_in_a_tunnel(
 ) -> None:
     """The tunnel's packets take two paths, so that delays rise and fall: cubic takes the rise for a full queue.
 
-    Reno has 37 Mbit/s in the first example, and its slow start does not look at delays. Without HyStart neither does
-    that of cubic.
+    Reno has 37 Mbit/s in the first example, and its slow start does not look at delays. Without HyStart,
+    cubic's does not either.
     """
     (run,) = load(EXAMPLES / f"{example}.toml", overrides=settings, repeats=1).runs
     plan = compile_plan(run.point.scenario, seed=run.seed)

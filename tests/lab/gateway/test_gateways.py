@@ -238,7 +238,7 @@ def test_a_client_that_speaks_mptcp_is_answered_by_tcp(bench: Bench) -> None:
     assert _all_counts(recording, "web") == 0
 
 
-#: A phone that speaks MPTCP and is its own entry, a server that speaks it as well, and one that does not.
+#: A phone that speaks MPTCP and is its own entry, a server that speaks MPTCP, and a server that does not.
 PHONE = """
 [transport]
 protocol = "tcp"
@@ -331,7 +331,7 @@ size = "1 MB"
     ],
 )
 def test_a_tunnel_leads_one_port_to_one_server(bench: Bench, program: str, kind: str, family: str) -> None:
-    """No firewall and no SOCKS: the client connects to the entry, and the server to nobody but the exit."""
+    """No firewall and no SOCKS: the client connects to the entry, and the server is connected only to the exit."""
     settings = ("gateways.bond.mode=tunnel", f"family={family}")
     recording = _record(bench, *settings, program=program, text=TUNNEL.format(kind))
     measured = _only_workload(recording)

@@ -181,7 +181,7 @@ def _is_part(ours: Any, theirs: Any) -> bool:
 
 
 def _disciplines() -> Iterator[str]:
-    """Delays that are no whole microseconds or ticks, rates at which a burst is none, small and large losses."""
+    """Delays, and bursts at rates, that are not whole microseconds or ticks; small and large losses."""
     delays = ("1us", "10038.074us", "0.9ms", "77.7ms", "1.234567s")
     rates = ("1234568bit", "75mbit", "13181818bit", "10gbit", "40gbit")
     losses = ("0.01%", "0.5%", "33.3%", "100%", "0.0001%")
@@ -194,7 +194,7 @@ def _disciplines() -> Iterator[str]:
 
 
 def test_numbers_are_rounded_as_the_programs_do(bench: Bench) -> None:
-    """Each discipline has a node of its own, because one that the guest cannot read leaves all to the program."""
+    """Each discipline has its own node: if the guest cannot read one, it leaves all of the node to the program."""
     kinds = tuple(_disciplines())
     nodes = tuple(f"n{number}" for number in range(len(kinds)))
     setup = []

@@ -138,7 +138,7 @@ def test_a_run_with_delayed_softirqs_is_marked(bench: Bench, version: str) -> No
 
 @pytest.mark.parametrize("version", TESTED_VERSIONS)
 def test_a_usual_run_has_no_delayed_softirqs(bench: Bench, version: str) -> None:
-    """Neither a transfer with loss, nor one whose link goes down where the route stays."""
+    """Neither a transfer with loss has any, nor a transfer whose link goes down while the route stays."""
     text = NO_ROUTE.replace('mode = "interface"', 'mode = "silent"').replace('delay = "3 s"', 'loss = "2 %"')
     assert text.count("silent") == 1
     (recording,) = bench.record(text + STREAM, f"kernel={version}")

@@ -187,4 +187,4 @@ def test_a_gap_that_does_not_end_is_not_one_of_zero(bench: Bench) -> None:
         assert "gap_s" not in measurement.metrics
     (brief,) = bench.record(text.replace("15 s", "5.5 s").replace("40 s", "20 s"))
     for measurement in _measure(brief).values():
-        assert 0.5 <= measurement.metrics["gap_s"] < 0.53, "the receiver's end, a second after the last data, is no gap"
+        assert 0.5 <= measurement.metrics["gap_s"] < 0.53, "the receiver ends a second after the last data: not a gap"

@@ -65,7 +65,7 @@ def _pair(subflow: CapturedSubflow) -> tuple[str, str]:
 def test_subflows_of_flags(
     bench: Bench, flags: str, silent: list[tuple[str, str]], announcing: list[tuple[str, str]]
 ) -> None:
-    """``silent`` are joins with a server that announces nothing, ``announcing`` with one that does."""
+    """``silent`` are joins with a server that announces nothing, ``announcing`` with a server that announces."""
     for server, joins in (("", silent), ("signal", announcing)):
         subflows = _subflows(bench, flags, server)
         established = [_pair(subflow) for subflow in subflows if subflow.state == "closed"]

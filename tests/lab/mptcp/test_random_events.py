@@ -3,7 +3,7 @@
 
 The quick form has 250 events of two of three seeds, in turn, so that all schedulers together meet each seed with either
 path manager. ``EVENT_SEEDS=100 EVENTS=1000 pytest tests/lab/mptcp/test_random_events.py`` is the full
-one, of some minutes for each path manager and scheduler.
+form, which takes a few minutes for each path manager and scheduler.
 """
 
 from __future__ import annotations

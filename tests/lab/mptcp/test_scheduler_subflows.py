@@ -21,7 +21,7 @@ BACKUP = (
 )
 #: On a router: nothing goes through any more, in either direction.
 CUT = "nft 'table inet cut { chain c { type filter hook forward priority 0; drop; }; }'"
-MEND = "nft 'delete table inet cut'"
+UNCUT = "nft 'delete table inet cut'"
 
 
 @ALL
@@ -82,7 +82,7 @@ def test_a_path_that_fails_and_returns(
     The payload arrives once and in order, which the flow's checksum proves, and it does not stall.
     """
     endpoints = "ip mptcp endpoint del id 2; sleep 1; ip mptcp endpoint add 10.0.3.1 dev access2 id 2 subflow"
-    lines = {router: f"sleep 1; {CUT}; sleep 3; {MEND}", "client": f"sleep 7; {endpoints}"}
+    lines = {router: f"sleep 1; {CUT}; sleep 3; {UNCUT}", "client": f"sleep 7; {endpoints}"}
     _interfere(monkeypatch, **lines)
     row = bench.row(LINES, "workloads.bulk.size=30 MB", f"transport.scheduler={scheduler}")
     show(scheduler, row)

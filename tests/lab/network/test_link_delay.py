@@ -160,7 +160,7 @@ def test_delay_limit_drops_what_the_delay_cannot_hold(bench: Bench) -> None:
 
 
 def test_batches(bench: Bench) -> None:
-    """While a datagram comes each 0.7 ms, they leave 5 ms apart; one that is alone waits for 5 ms."""
+    """While a datagram comes each 0.7 ms, they leave 5 ms apart; a lone datagram waits for 5 ms."""
     probed = probe(bench, *_settings("delay=20 ms", "batch=5 ms"), bursts=2000, gap_us=700)
     waits = [delay - 20 for delay in probed.delays_ms]
     received_ms = [arrival.received_ns / 1e6 for arrival in probed.arrivals]

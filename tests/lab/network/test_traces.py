@@ -145,4 +145,4 @@ def test_steps_are_recorded_as_they_were_read(bench: Bench) -> None:
     assert [row["value"] for row in rows[:2]] == ["rate 5 Mbit/s", "rate 2.5 Mbit/s"]
     assert all(later["value"] != row["value"] for row, later in pairwise(rows))
     facts = recording.manifest["scenario"]["links"]["link1"]["forward"]["trace"]
-    assert len(facts["sha256"]) == 64, "the trace is no part of the run's identity"
+    assert len(facts["sha256"]) == 64, "the trace is missing from the run's identity"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A speed test as web pages do it: many TCP connections at once send for some seconds. Server and client in one file.
+"""A speed test as web pages do it: many TCP connections send at once for a few seconds. Server and client in one file.
 
 Usage: speedtest.py serve PORT, or: speedtest.py SOURCE SERVER PORT CONNECTIONS SECONDS
 """

@@ -170,7 +170,7 @@ def test_the_same_bytes_again(bench: Bench) -> None:
         assert (first.folder / name).read_bytes() == (second.folder / name).read_bytes(), name
 
 
-#: Prints random numbers from its start on: those of programs, and ports that the kernel chooses for them.
+#: Prints random numbers from its start on: from the kernel's generator, and ports that the kernel chooses.
 _DRAWS = """
 import os, socket, time
 for number in range(20):

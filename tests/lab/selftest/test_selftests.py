@@ -16,7 +16,7 @@ from mptcplab.kernel.console import StderrReporter
 from mptcplab.selftest import DEFAULT_SCRIPTS
 from mptcplab.selftest.prepare import PROGRAMS, needed_programs, prepare
 
-#: Quick ones that cover the ways in which scripts work: sockets, netlink, joins with background processes, and a
+#: Quick scripts that cover the ways in which scripts work: sockets, netlink, joins with background processes, and a
 #: hundred processes at one instant (docs/decisions/0019-order-of-tasks.md).
 QUICK = ("pm_netlink", "mptcp_sockopt", "mptcp_join/mixed_tests", "diag")
 
@@ -73,7 +73,7 @@ def test_names_that_are_not_there() -> None:
 
 
 def test_a_kernel_of_another_source(tmp_path: Path) -> None:
-    """Its selftests cannot be found by themselves; a wrong --source is no Linux."""
+    """The lab cannot find its selftests without --source, and refuses a folder without Linux."""
     done = mptcplab("selftest", "pm_netlink", "--source", tmp_path)
     assert done.returncode == 2, done
     assert "not a Linux source tree" in done.stderr, done.stderr

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Settings that random events choose from. A test compares the names with those that the kernel's sources register."""
+"""Settings that random events choose from. A test compares the names with the names that the kernel registers."""
 
 from __future__ import annotations
 

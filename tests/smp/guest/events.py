@@ -114,7 +114,7 @@ class Events:
         return Event("", writes=((file, f"4096 {min(largest, 65536)} {largest}"),))
 
     def _toggle(self, failed: set[_T], all_of_them: list[_T]) -> _T:
-        """Let one fail, or more often one that has failed work again, so that most work at any time."""
+        """Let one fail, or more often let a failed one work again, so that most work at any time."""
         name = self._chance.choice(sorted(failed) if failed and self._chance.random() < 0.9 else all_of_them)
         failed ^= {name}
         return name

@@ -93,7 +93,7 @@ def _start(node: str, name: str, work: Callable[[], dict[str, int] | None]) -> i
         return child
     try:
         system.enter_namespace(system.open_namespace(node))
-        # Its /proc/net is that of this process already.
+        # Its /proc/net shows this process's namespace already.
         done = work()
         Path("/run", f"{name}.json").write_text(json.dumps(done))
     except BaseException:
@@ -118,7 +118,7 @@ def _wait(children: set[int], until: float) -> int:
 
 
 def _show_tasks() -> None:
-    """Let the kernel print what each task waits for: whether one that does not end is starved, or never can."""
+    """Let the kernel print what each task waits for, which tells a starved task from a task that can never end."""
     for command in "tl":  # all tasks; what each CPU does
         Path("/proc/sysrq-trigger").write_text(command)
 

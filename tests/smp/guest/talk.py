@@ -37,7 +37,7 @@ def _act(connection: socket.socket, chance: random.Random, done: Counter[str]) -
 
 
 def converse(connection: socket.socket, chance: random.Random, done: Counter[str]) -> None:
-    """Send, read and act for some seconds, then end the connection in one of several ways."""
+    """Send, read and act for a few seconds, then end the connection in one of several ways."""
     connection.setblocking(False)
     data, now = chance.randbytes(60_000), time.monotonic()
     ends_at, acts_at = now + chance.uniform(0.2, _LONGEST_S), now

@@ -36,7 +36,7 @@ sweep."transport.protocol" = ["mptcp", "tcp"]
 
 
 def test_importing_it_costs_nothing() -> None:
-    """Of Python's own modules, those of enum and typing; of ours the errors and the lazy imports."""
+    """It imports what enum and typing need of Python's modules, and only the errors and the lazy imports of ours."""
     code = "import sys\nbefore = set(sys.modules)\nimport mptcplab.api\nprint(*(set(sys.modules) - before))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     modules = set(done.stdout.split())

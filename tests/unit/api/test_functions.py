@@ -333,7 +333,7 @@ def test_a_twin_replaces_no_file_of_somebody_else(tmp_path: Path) -> None:
 
 
 def test_changes_of_a_twin_are_ranked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Made runs of all points are alike, so no change helps; one that no scenario allows is left out."""
+    """Made runs of all points are alike, so no change helps; changes that no scenario allows are left out."""
     warnings: list[str] = []
 
     def execute(rounds: Rounds, _out: Path, _options: object, **_: object) -> list[api.CompletedRun]:
@@ -473,7 +473,7 @@ def test_results_of_selftests_are_counted(suite: api.SelftestSuite) -> None:
     assert [case.verdict for case in report.suites[1].cases] == ["skipped"]
     broken = PartOutcome(suite.parts[1], (), 1, 0, "the lab did not boot")
     report = api.SelftestReport(suite, 7, (passed, broken), 4.0)
-    assert not report.is_good, "a lab that fails has no results, and yet it is no success"
+    assert not report.is_good, "a lab that fails has no results, and yet it has not succeeded"
     assert report.counts["not ok"] == 1
     with pytest.raises(api.InputError, match="0 labs in parallel"):
         suite.run(jobs=0)

@@ -38,7 +38,7 @@ def test_files_of_a_failed_run_stay_until_it_succeeds(tmp_path: Path) -> None:
         assert error.value.hint == f"look\n  files of the failed run: {failed}"
         assert _files(failed) == {"error.txt", "out/bulk.client.out", "captures/client-link1.pcap"}
         assert (failed / "error.txt").read_text() == "it did not end\n"
-        assert (failed / "out" / "bulk.client.out").read_text() == output, "that of the last attempt"
+        assert (failed / "out" / "bulk.client.out").read_text() == output, "the output of the last attempt"
     assert not store.place(RUN).exists()
     _record(store)
     assert store.place(RUN).is_dir()

@@ -216,7 +216,7 @@ def test_repeat_until_narrow(tmp_path: Path, jobs: int) -> None:
     print(f"runs per point: {counts}, intervals ± {[row.goodput_mbps.half_width for row in rows]}")
     assert counts[1] == 3
     assert counts[0] in (8, 12, 18, 20), "rounds go from 3 to 5, 8, 12, 18 and 20"
-    assert rows[0].seeds == tuple(range(1, counts[0] + 1)), "seeds are those of a fixed number"
+    assert rows[0].seeds == tuple(range(1, counts[0] + 1)), "the seeds are the same as for a fixed number of runs"
     assert rows[0].goodput_mbps.is_within(0.02) or counts[0] == 20
     assert rounds.count_uncertain() == (0 if rows[0].goodput_mbps.is_within(0.02) else 1)
     # One run before, it was not enough.

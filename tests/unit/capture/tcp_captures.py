@@ -26,7 +26,8 @@ _STARTS = (1000, 7_000_000)
 class Segment:
     """A TCP segment at ``time`` (us) from the client (side 0) or the server (1).
 
-    ``at`` is the position of its first byte in the side's stream, the SYN being 0; ``acked`` that of the other's.
+    ``at`` is the position of its first byte in the side's stream, where the SYN is 0; ``acked`` is a position in the
+    other side's stream.
     """
 
     time: int

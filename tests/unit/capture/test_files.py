@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""``mptcplab capture`` on captures that other tools made, and on files that are no captures.
+"""``mptcplab capture`` on captures that other tools made, and on other files.
 
 captures/README.md says how they were made. Expected bytes and retransmissions are the kernel's own, from TCP_INFO.
 """
@@ -118,7 +118,7 @@ def test_an_option_that_a_router_removed(command: CaptureCommand) -> None:
 
 
 def test_every_packet_twice_in_one_file(command: CaptureCommand) -> None:
-    """A router's ``-i any`` sees each packet arrive and leave: it counts once, and is no retransmission."""
+    """A router's ``-i any`` sees each packet arrive and leave: it counts once, and not as a retransmission."""
     (connection,) = command.document(CAPTURES / "plain-router-any.pcap")["connections"]
     assert connection["data_bytes"] == [100_040, 0]
     (sent,) = select_keys(connection, "sent_bytes", "retransmitted_bytes")

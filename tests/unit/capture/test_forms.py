@@ -168,7 +168,7 @@ def test_a_capture_that_begins_in_the_middle(after: int, tmp_path: Path) -> None
     whole.write_bytes(pcap(client()))
     connection = connection_in(part, pcap(client()[after:]))
     count = count_by_tshark([whole], after=after)
-    # Side 0 is the one that sent first, as far as the capture shows.
+    # Side 0 is the side that sent first, as far as the capture shows.
     assert sorted(connection.data_bytes) == sorted(count.data)
     assert sorted(connection.reinjected_bytes) == sorted(count.reinjected)
 

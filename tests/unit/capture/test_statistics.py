@@ -35,7 +35,7 @@ OTHER = (SocketAddress("fd00::1", 40000), SocketAddress("fd00::2", 80))
 
 
 def frames(segments: Iterable[Segment], marks: dict[int, int] | None = None) -> list[Frame]:
-    """Return segments as tshark describes them; ``marks`` are those of some, by number."""
+    """Return segments as tshark describes them; ``marks`` has the marks of segments by their numbers."""
     return [
         Frame(
             segment.time * 1000,
@@ -95,7 +95,7 @@ def test_only_retransmissions_are_left_out(kept: int) -> None:
 
 
 def test_time_begins_and_ends_with_packets_that_count() -> None:
-    """Nor does a connection begin with a packet that is left out: its delta is that of the second packet."""
+    """Nor does a connection begin with a packet that is left out: the second packet's delta counts."""
     segments = [Segment(0, 1, length=10), Segment(70, 1, length=20), Segment(100, 1, length=30), Segment(900, 1)]
     statistics = only_statistics(statistics_of(frames(segments, {0: RETRANSMISSION, 3: RETRANSMISSION})))
     assert statistics.duration_s == pytest.approx(30e-6)
@@ -114,7 +114,7 @@ def test_too_few_packets() -> None:
 
 
 def test_two_connections_have_their_own_previous_packets() -> None:
-    """Interleaved: together, the deltas are still those of each, and time is from the first packet to the last."""
+    """Interleaved: each connection keeps its deltas, and the total time is from the first packet to the last."""
     first, second = handshake(), handshake(50, ends=OTHER)
     statistics = statistics_of(frames(sorted([*first, *second], key=lambda segment: segment.time)))
     assert [connection.ends for connection in statistics.connections] == [(CLIENT, SERVER), OTHER]
@@ -247,7 +247,7 @@ def test_sums_do_not_depend_on_how_packets_are_grouped(some: list[Frame], at: in
 
 
 def test_old_connections_are_only_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """First one that has ended. The total stays that of all packets."""
+    """Connections that have ended go first. The total still covers all packets."""
     monkeypatch.setattr(connections, "_MAX_CONNECTIONS", 2)
     ends = [(SocketAddress("10.0.1.1", port), SERVER) for port in range(4)]
     segments = [Segment(number * 100, 0, SYN, at=0, ends=pair) for number, pair in enumerate(ends[:2])]

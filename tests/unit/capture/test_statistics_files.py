@@ -269,8 +269,8 @@ def test_options_that_do_not_fit(command: CaptureCommand, tmp_path: Path) -> Non
 
 
 def test_tshark_begins_anew_and_connections_go_on() -> None:
-    """After so many packets tshark forgets everything, which bounds its memory. Our sums go on: only a retransmission
-    right after that, which is packet 9, is not recognised."""
+    """After ``session_packets`` packets tshark forgets everything, which bounds its memory. Our sums go on: only a
+    retransmission right after that, which is packet 9, is not recognised."""
     for session, left_out, restarts in ((13, 1, 0), (9, 1, 1), (8, 0, 1), (5, 1, 2)):
         reader = FrameReader(DOWNLOAD, session_packets=session)
         (connection,) = statistics_of(reader).connections

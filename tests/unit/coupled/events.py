@@ -43,7 +43,7 @@ _SIGNATURES: dict[str, tuple[list[Any], Any]] = {
 
 
 def compile_controls(directory: Path) -> CDLL:
-    """Compile the controls with all of gcc's warnings but those of parameters that an operation does not use."""
+    """Compile the controls with all of gcc's warnings, except for parameters that an operation does not use."""
     for name in (*(f"linux/{header}.h" for header in _KERNEL_HEADERS), "net/tcp.h", "protocol.h"):
         (directory / name).parent.mkdir(exist_ok=True)
         (directory / name).write_text('#include "shim.h"\n')

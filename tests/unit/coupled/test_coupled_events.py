@@ -195,7 +195,7 @@ def test_idle_sibling(world: World, control: str) -> None:
 
 @pytest.mark.parametrize("control", COUPLED)
 def test_established_subflow_counts_before_its_first_data(world: World, control: str) -> None:
-    """With the window of the start and the round-trip time of the handshake; also one that was alone before."""
+    """With the window of the start and the round-trip time of the handshake; also a subflow that was alone before."""
     gains = []
     for idle in (False, True):
         fresh = World(world._library)

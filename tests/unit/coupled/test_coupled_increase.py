@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The increases and decreases that the kernel computes, against the reference, over the whole range.
 
-The bounds are those that the headers' heads state: a relative error of 2^-25 for each term, and rounding to the unit of
+The heads of the headers state these bounds: a relative error of 2^-25 for each term, and rounding to the unit of
 2^-48 segments.
 """
 

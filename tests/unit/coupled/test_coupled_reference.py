@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The reference rules against what is known of them otherwise: published scenarios, fixed points, goals of RFC 6356.
 
-The figures are those of the OLIA paper's topologies at the fluid fixed point, solved by hand for LIA; each was derived
+The numbers are for the OLIA paper's topologies at the fluid fixed point, solved by hand for LIA; each was derived
 without this model. A reference that fails here must not judge the kernel's arithmetic.
 """
 
@@ -214,7 +214,7 @@ def test_wvegas_drain_empties_the_queue() -> None:
 @pytest.mark.parametrize("rule", list(RULES))
 def test_expectations_of_the_page(rule: str) -> None:
     """docs/behaviour-dynamics.md: a user over two links, one Reno flow on the first, two on the second, 9.4 Mbit/s."""
-    capacity = 30.0  # segments per RTT, about those of the scenario; how many matters little, hence 0.02
+    capacity = 30.0  # segments per RTT, about as in the scenario; the number matters little, hence 0.02
     both, first, second = rest_with_links(
         [User(1, ((0,), (1,)), *RULES[rule]), _reno(1, 0), _reno(2, 1)], [capacity] * 2
     )

@@ -57,7 +57,7 @@ def test_targets(library: Library, connection: Connection) -> None:
 
 @st.composite
 def _rounds(draw: st.DrawFn) -> tuple[CVegas, list[Path], int]:
-    """A path at the end of a round, with some packets to some hundred in queues."""
+    """A path at the end of a round, with a few to a few hundred packets in queues."""
     paths, r = draw(connections())
     window = draw(st.integers(2, 2000))
     base = draw(st.integers(100, RTT_US[1] // 2))

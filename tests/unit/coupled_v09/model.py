@@ -92,7 +92,7 @@ class Subflow:
             self.cwnd = min(self.cwnd + more, self.clamp)
 
     def count_ack(self, acks: int) -> bool:
-        """One segment for so many ACKs and one; return whether the window has grown."""
+        """Add a segment to the window after ``acks`` + 1 ACKs; return whether the window has grown."""
         if self.count < wrap(acks, 32):
             self.count += 1
             return False

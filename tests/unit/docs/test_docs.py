@@ -80,7 +80,7 @@ def test_every_key_has_a_meaning() -> None:
 def test_example_compiles_at_every_point(file: Path) -> None:
     experiment = load(file)
     if file.parent in (ROOT / "examples", ROOT / "examples" / "ride"):
-        assert len(experiment.runs) <= 30, "an example for reading runs in some seconds"
+        assert len(experiment.runs) <= 30, "an example for reading runs in a few seconds"
     for point in experiment.points:
         assert compile_plan(point.scenario, seed=1).programs
 

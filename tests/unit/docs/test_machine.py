@@ -24,7 +24,7 @@ def _rows(name: str) -> list[str]:
 
 
 def test_every_setting_is_on_the_page() -> None:
-    """One that neither kernel has is left out, so the page may lack some; that is tested in the lab."""
+    """The page leaves out settings that neither kernel has; a test in the lab checks that."""
     assert _rows("settings") == [setting.name for setting in machine.SETTINGS]
 
 
@@ -44,7 +44,7 @@ def _find(host: dict[str, str | None], default: dict[str, str | None]) -> dict[s
 
 
 def test_values_are_compared_by_kernel() -> None:
-    """Debian has the kernel's own default; what a host has otherwise differs; what no kernel has is no row."""
+    """Debian has the kernel's own default; other values of a host differ; a setting of no kernel has no row."""
     ecn, sack, rmem = (f"net.ipv4.tcp_{name}" for name in ("ecn", "sack", "rmem"))
     new = _find({ecn: "3", sack: None}, {ecn: "2", sack: None})
     old = _find({sack: None}, {sack: None})

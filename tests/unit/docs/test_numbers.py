@@ -240,7 +240,7 @@ def test_command_of_a_page_is_checked(line: str, problem: str | None) -> None:
 
 @pytest.mark.parametrize(("inputs", "problems"), [(None, 1), ({}, 0)])
 def test_block_that_was_adopted_is_stale(inputs: dict[str, str] | None, problems: int) -> None:
-    """Also one that no scenario makes, about which identities of runs say nothing."""
+    """Also a block that no scenario makes, about which identities of runs say nothing."""
     (page,) = (page for page in PAGES if page.name == "docs/machine.md")
     (block,) = (block for block in page.blocks if block.name == "settings")
     reasons = list(check.stale(page, {block.key: stamps.Stamp(block.digest, inputs=inputs)}))

@@ -25,7 +25,7 @@ def _rates(
 
 
 def _ratio(algorithm: Algorithm, floor: int, silence: Silence = NONE) -> float:
-    """Return how many times as much a path that loses 1 % carries as one that loses 8 %."""
+    """Return the rate of a path that loses 1 %, divided by the rate of a path that loses 8 %."""
     first, second = _rates(algorithm, 0.01, 0.08, floor=floor, silence=silence)
     return first / second
 

@@ -53,7 +53,7 @@ class LackingMachine:
         return self.lacks.get(runs[0].point.scenario.question, [])
 
     def run(self, command: Sequence[str], *, quiet: bool = False) -> int:
-        """In place of what runs commands: one that succeeds provides what names it."""
+        """In place of what runs commands: a command that succeeds ends the lacks that name it."""
         del quiet
         self.ran.append(list(command))
         status = next((status for word, status in self.statuses.items() if word in command), 0)

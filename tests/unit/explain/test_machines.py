@@ -159,7 +159,7 @@ def test_a_socket_that_is_a_backup_or_fails_may_be_idle() -> None:
 
 
 def look(time_s: int, waiting: int, details: str = "") -> str:
-    """Return a look at a connection with a subflow that sends 1 MB each second and another one that is idle."""
+    """Return a look at a connection with a subflow that sends 1 MB each second and an idle subflow."""
     connection = f"ESTAB 0 0 192.0.2.1:41 203.0.113.2:5\n\t token:a1 write_seq:{waiting + 16:x} snd_una:10 rcv_nxt:1\n"
     busy = SOCKET.format(1, 220, details, time_s * 1_000_000, time_s * 1_000_000, "M", "")
     idle = SOCKET.format(2, 220, "", 0, 1, "J", "app_limited")

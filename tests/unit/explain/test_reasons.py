@@ -124,7 +124,7 @@ def test_page_is_up_to_date() -> None:
 
 
 def test_every_counter_has_a_meaning() -> None:
-    """tests/lab/test_reasons.py compares the names with those of a kernel."""
+    """tests/lab/test_reasons.py compares the names with a kernel's."""
     assert len(KERNEL) == 76  # Linux 7.2
     assert len(MEANINGS) == len(KERNEL) + len(LAB)
     assert all(counter.meaning and counter.side in ("client", "server", "both") for counter in (*KERNEL, *LAB))
@@ -140,7 +140,7 @@ def test_nothing_is_said_without_evidence() -> None:
 
 
 def test_not_known_is_not_zero() -> None:
-    """A join that was sent is no lost join as long as nobody looked at the server."""
+    """A join that was sent does not count as lost as long as nobody looked at the server."""
     sent = CLIENT | {"MPJoinSynAckRx": 0}
     client, server = _host("client", sent), _host("server", SERVER | {"MPJoinSynRx": 0, "MPJoinAckRx": 0})
     assert "join-syn-lost" in _keys(Evidence(hosts=(client, server)))

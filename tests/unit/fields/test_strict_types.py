@@ -27,7 +27,7 @@ def _models(base: type[BaseModel]) -> Iterator[type[BaseModel]]:
 def _is_lax(annotation: Any, metadata: tuple[Any, ...] = ()) -> bool:
     """Whether a type somewhere in ``annotation`` would convert text.
 
-    A validator of ours that runs before the conversion has checks of its own, as those of weights and sysctls do.
+    Our validators that run before the conversion have checks of their own: weights and sysctls have such validators.
     """
     if annotation in _CONVERTED:
         return not any(isinstance(item, (Strict, BeforeValidator)) for item in metadata)

@@ -55,7 +55,7 @@ def _axis_of(made: FigureSpec) -> tuple[str, list[float], list[tuple[str, Any]]]
         pytest.param(["10 kB", "20 kB", "2000 kB"], "log", (10e3, 20e3, 2e6), id="far apart"),
         pytest.param(["500 kB", "1 MB", "2 MB"], "linear", (500e3, 1e6, 2e6), id="mixed units"),
         pytest.param(["1 packet", "20 packets"], "linear", (1, 20), id="one packet and many"),
-        pytest.param(["-70 dBm", "-50 dBm"], "linear", (-70, -50), id="a unit that is none of the lab's"),
+        pytest.param(["-70 dBm", "-50 dBm"], "linear", (-70, -50), id="a unit that the lab does not know"),
         pytest.param([*"0145", "7", "20"], "linear", (0, 1, 4, 5, 7, 20), id="apart, though names are not"),
         pytest.param([f"{n} ms" for n in range(1, 33)], "linear", tuple(range(1, 33)), id="many at equal distances"),
         pytest.param([str(2**n) for n in range(32)], "log", tuple(2**n for n in range(32)), id="many powers of two"),

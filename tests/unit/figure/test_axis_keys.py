@@ -27,7 +27,7 @@ from mptcplab.metrics.warnings import SHORT_OF_MEMORY
 from mptcplab.report.html_sweep import axes_of, sweep_drawing
 from mptcplab.results import open_results
 
-#: The queue of the second link follows from that of the first and the delay.
+#: The second link's queue follows from the first link's queue and the delay.
 ZIPPED = [
     {
         "cc": cc,

@@ -140,7 +140,7 @@ def test_a_note_for_the_caption_is_printed(
     assert note[0] == "Note: only link2.delay 10 ms"
     assert any("kernel 7.2.1-made" in line for line in note)
     changed = "Changed on the command line: links.link1.rate = 40 Mbit/s, links.link2.loss = 1 %"
-    assert note[-1] == changed, "its lines are not those of the figure"
+    assert note[-1] == changed, "its lines break elsewhere than in the figure"
 
 
 @pytest.mark.parametrize(

@@ -65,7 +65,7 @@ def test_lines_with_the_same_settings_are_runs_of_a_point(tmp_path: Path) -> Non
     assert of_two.interval.half_width == pytest.approx(1.2706, rel=1e-4)
     assert of_two.expected == (0.5, None)
     assert by_settings["1", "lia"].interval == Interval(0.4, None, 1)
-    assert by_settings["2", "lia"].interval is None, "an empty cell is no value, and its line has a place"
+    assert by_settings["2", "lia"].interval is None, "an empty cell has no value, and its line has a place"
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_text_is_not_taken_for_mathematics(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("count", [120, 400])
 def test_very_many_positions_have_a_figure(tmp_path: Path, count: int) -> None:
-    """The room of a name was no letter at all."""
+    """The room for a name did not suffice for one letter."""
     text = "x,v\n" + "".join(f"n{number},{number}\n" for number in range(count))
     assert len(_svg(tmp_path, _draw(tmp_path, text, metric="v"))) > 5000
 

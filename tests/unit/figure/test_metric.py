@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The metric of a figure, and why rows do not have one that others have."""
+"""The metric of a figure, and why some rows lack a metric of other rows."""
 
 from __future__ import annotations
 

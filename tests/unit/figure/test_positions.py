@@ -49,7 +49,7 @@ LONG = (
 
 
 def _edges(text: Any) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Return the corners of a text as it is drawn, which is no upright box where it is inclined."""
+    """Return the corners of a text as it is drawn, which form an inclined box if the text is inclined."""
     degrees = text.get_rotation()
     anchor = text.get_transform().transform(text.get_unitless_position())
     text.set_rotation(0)

@@ -231,7 +231,7 @@ def test_lengths() -> None:
 def test_a_label_of_the_metric_is_on_the_axis_of_a_distribution(
     results: Results, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With a metric it was; where values are those of objects, it was ignored."""
+    """It was for a chosen metric; where the values are of objects, the figure ignored the label."""
     choice = FigureChoice(kind="cdf", metric="goodput", points=(("congestion_control", "lia"),))
     assert _x_label(build_figure(results, replace(choice, labels=(("goodput", "rate"),)))) == "rate, Mbit/s"
     rows = [replace(row, metrics={**row.metrics, "completion_p95_s": row.goodput_mbps}) for row in results.rows]

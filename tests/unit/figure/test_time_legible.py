@@ -83,7 +83,7 @@ def test_a_figure_has_the_time_in_which_its_workload_ran() -> None:
 
 
 def test_the_rtt_of_a_dead_subflow_is_a_gap() -> None:
-    """The kernel's value stays as it was when nothing is acknowledged: that is no measurement."""
+    """The kernel's value stays as it was when nothing is acknowledged: nothing was measured then."""
     line = _rtt("p", _stalled_samples(300), 1500)
     assert line.values.count(None) == 1
     at = line.values.index(None)
@@ -92,7 +92,7 @@ def test_the_rtt_of_a_dead_subflow_is_a_gap() -> None:
 
 
 def _stalled_samples(samples: int) -> list[dict[str, Any]]:
-    """The samples of a subflow, 10 ms apart, on which nothing is acknowledged for so many of them."""
+    """The samples of a subflow, 10 ms apart, on which nothing is acknowledged during ``samples`` of them."""
     acked = [*range(1, 101), *[100] * samples, *range(101, 201)]
     return [{"time_ns": 10**7 * at, "rtt_us": 20_000, "bytes_acked": bytes_} for at, bytes_ in enumerate(acked)]
 
@@ -129,7 +129,7 @@ def test_a_queue_has_the_colour_of_its_path() -> None:
         "bulk",
         (0.0, 0.5, 1.0),
         {"shared>link1": (1.0, 1.0), "shared>link2": (2.0, 2.0)},
-        # The second path has no RTT here: its colour is that of the other panels all the same.
+        # The second path has no RTT here, and yet it has the same colour as in the other panels.
         (TimelineCurve("shared>link2", times, values),),
         (),
         tuple(TimelineCurve(name, times, values) for name in queues),

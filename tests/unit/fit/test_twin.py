@@ -250,7 +250,7 @@ def test_the_document_has_every_estimate(tmp_path: Path) -> None:
 
 
 def test_an_archive_of_a_stranger_runs_nothing(tmp_path: Path) -> None:
-    """A member that leads out of the archive is not written, and one that could be a program is text."""
+    """A member that leads out of the archive is not written, and a member that could be a program is text."""
     archive = tmp_path / "x.tar.gz"
     evil = tmp_path / "evil.sh"
     evil.write_text("touch /tmp/x; $(touch y)")

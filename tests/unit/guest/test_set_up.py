@@ -14,7 +14,7 @@ from mptcplab.guest.set_up import SetUp
 
 
 class Place:
-    """A namespace in which the guest itself executes every ``link`` but those of ``refused`` interfaces."""
+    """A namespace in which the guest itself executes every ``link``, except on ``refused`` interfaces."""
 
     def __init__(self, node: str | None, done: list[str]) -> None:
         self._node, self._done = node, done

@@ -78,7 +78,7 @@ def test_another_patch_compiles_what_it_touches(build: Builder, tmp_path: Path) 
     third, compiled = build(SIZE)
     assert compiled == {"net/a.o", "net/b.o"}
     assert first.tree == second.tree == third.tree
-    # The kernel is the one that a new tree gives.
+    # A new tree gives the same kernel.
     from_scratch, _ = build(SIZE, SPEED)
     place = find_tree(from_scratch, tmp_path / "cache")
     assert place is not None

@@ -47,7 +47,7 @@ def test_a_rest_of_less_than_a_second_does_not_count() -> None:
 
 
 def test_what_was_sent_and_did_not_arrive_counts() -> None:
-    """A transfer that stalls until the run ends has slow seconds, and one that is complete has none."""
+    """A transfer that stalls until the run ends has slow seconds, and a complete transfer has none."""
     curve = _curve([100.0] * 20 + [0.0] * 20)
     assert slow_seconds_share(curve, 800.0) == 0.0
     assert slow_seconds_share(curve.with_sent_until(9.0), 800.0) == 0.5

@@ -81,7 +81,7 @@ def test_the_workloads_row_has_the_inner_shares_and_the_text(tmp_path: Path) -> 
     ("facts", "text"),
     [
         ({"tokens": {"entry_inner": None, "exit_inner": None}, "inner": (TOTAL,)}, "bond: TCP | TCP, olia | TCP"),
-        # A program that asks for MPTCP on both sides: its own socket shows it, that of a server without MPTCP does not.
+        # A program that asks for MPTCP on both sides: its socket shows MPTCP, but a server without MPTCP does not.
         ({"tokens": {"exit": 33}}, "bond: TCP | MPTCP, 2 subflows, olia | TCP"),
         ({"tokens": {"exit": 33, "server": 44}, "flags": {"exit": 130}}, "bond: TCP | MPTCP, 2 subflows, olia | TCP"),
         # 195, 193: the other side answered with MPTCP. 130: it did not.
@@ -223,7 +223,7 @@ def test_warnings(tmp_path: Path, facts: dict[str, Any], warning: str) -> None:
 def test_faults_are_about_the_inner_mptcp(
     tmp_path: Path, facts: dict[str, Any], faults: tuple[str, ...] | None
 ) -> None:
-    """The workload's own hosts use TCP, which is no fault."""
+    """The workload's own hosts use TCP, which is not a fault."""
     (measured,) = measure(GatewayRecording(tmp_path, **facts).write())
     assert measured.gateways[0].mptcp_faults == faults
     assert measured.mptcp_faults == faults
@@ -304,7 +304,7 @@ def test_events_of_a_gateway_are_named_and_are_failures(tmp_path: Path) -> None:
     ]
     assert recoveries[0].gap_s == 1, "between the two samples"
     assert not changes_rates(recording), "links stay as they are"
-    assert not has_failed(recording, "bond"), "a gateway is no link of this name"
+    assert not has_failed(recording, "bond"), "a gateway is not a link of this name"
 
 
 def test_a_client_of_a_local_entry_has_gaps_too(tmp_path: Path) -> None:

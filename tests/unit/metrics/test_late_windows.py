@@ -47,10 +47,10 @@ def test_a_late_subflow_that_its_window_limits() -> None:
 @pytest.mark.parametrize(
     ("reason", "late"),
     [
-        ("one that began with the connection grows with it", _subflow("10.0.2.2:2", 0.1)),
+        ("a subflow that began with the connection grows with it", _subflow("10.0.2.2:2", 0.1)),
         ("the congestion window is the limit", _subflow("10.0.2.2:2", 10, snd_cwnd=50)),
         ("the line is full: packets wait", _subflow("10.0.2.2:2", 10, rtt_us=30_000)),
-        ("its window is like that of the others", _subflow("10.0.2.2:2", 10, snd_wnd=2_000_000, snd_cwnd=9000)),
+        ("its window is like the others'", _subflow("10.0.2.2:2", 10, snd_wnd=2_000_000, snd_cwnd=9000)),
         ("it has little to send", _subflow("10.0.2.2:2", 10, unacked=3)),
         ("it is idle", _subflow("10.0.2.2:2", 10, unacked=0)),
         ("it was seen for a moment", _subflow("10.0.2.2:2", 10)[:5]),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Names that users type for ``mptcplab compare``: none is dropped in silence, and those of tables are understood."""
+"""Names that users type for ``mptcplab compare``: none is dropped in silence, and names of tables are understood."""
 
 from __future__ import annotations
 

@@ -122,13 +122,11 @@ def test_half_a_second_of_trickle_before_the_rate_is_usable_at_once() -> None:
     """The beginning of the first second with half of the rate may belong to the outage, as docs/metrics.md says."""
     curve = _curve([(10, 1000), (1, 0), (0.4, 50), (5, 1000)])
     usable = usable_s(curve, _episode(curve.end_s))
-    assert usable == pytest.approx(recovery_s(curve, 10.0, 4000, curve.end_s)), (
-        "that of an ordinary failure is the same"
-    )
+    assert usable == pytest.approx(recovery_s(curve, 10.0, 4000, curve.end_s)), "an ordinary failure has the same"
 
 
 def _lossy(mean: float, seconds: float) -> list[tuple[float, float]]:
-    """A flow whose rate doubles and halves around a mean, for 0.5 s each, as that of TCP with losses does."""
+    """A flow whose rate doubles and halves around a mean, for 0.5 s each, as the rate of TCP with losses does."""
     return [(0.5, mean * (2 / 3 if half % 2 else 4 / 3)) for half in range(round(2 * seconds))]
 
 

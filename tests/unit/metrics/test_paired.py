@@ -124,7 +124,7 @@ def test_the_notes_are_about_what_each_workload_is_about() -> None:
         rows += [_with_metric(row, "pages", "completion_p95_s", completion), _with_metric(row, "call", "mos", mos), row]
     notes = paired_notes(rows, FOLDER)
     assert notes[0].startswith("MPTCP - TCP, completion p95, pages: -96.7 ± 14.3 ms (-48.3 %)"), notes
-    # A MOS begins at 1, so that its half is no half of anything.
+    # A MOS begins at 1, so that a percentage of it would mean nothing.
     assert notes[1].startswith("MPTCP - TCP, MOS, call: +1.03"), notes
     assert "%" not in notes[1]
     assert notes[2].startswith("MPTCP - TCP, bulk: +0.00"), notes
@@ -133,7 +133,7 @@ def test_the_notes_are_about_what_each_workload_is_about() -> None:
 def test_many_pairs_are_shown_by_a_command(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Eight lines are no burden; of a large sweep, the note names what prints the rest."""
+    """Eight lines fit; of a large sweep, the note names the command that prints the rest."""
     rows = _rows(*((name, f"{delay} ms", A) for delay in range(15) for name in ("tcp", "mptcp")))
     assert len(paired_notes(rows[:16], FOLDER)) == 8
     notes = paired_notes(rows, write(tmp_path / "sweep", rows))

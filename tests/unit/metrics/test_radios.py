@@ -169,7 +169,7 @@ def test_associations_count_after_time_zero_and_roams_are_changes(walk: Recordin
     ]
     assert count_roams(walk, {"walker"}) == 1
     assert count_roams(walk, ()) == 0
-    assert len(associations(walk)) == 5, "those of access points and those before time zero too"
+    assert len(associations(walk)) == 5, "associations of access points and before time zero count, too"
 
 
 def test_a_station_that_never_was_associated_is_a_warning(tmp_path: Path) -> None:

@@ -197,6 +197,6 @@ def test_a_gap_that_has_not_ended_is_none_of_a_run() -> None:
     assert recovery_metrics([recovery]) == dict.fromkeys(("gap_s", "recovery_after_failure_s"), float("inf"))
     at_end = replace(curve, sent_until_s=10.0)
     (recovery,) = recoveries(at_end, [Instant(9.95, True)])
-    assert recovery_metrics([recovery]) == {"gap_s": pytest.approx(0.1)}, "the end of the data is no gap"
+    assert recovery_metrics([recovery]) == {"gap_s": pytest.approx(0.1)}, "the end of the data is not a gap"
     (unknown,) = recoveries(curve, [Instant(10.05, True)])
     assert (unknown.gap_s, recovery_metrics([unknown])) == (None, {})

@@ -104,7 +104,7 @@ def test_a_mean_is_over_the_runs_that_know() -> None:
     assert row.to_json()["retransmitted_percent"]["seeds"] == [1, 3]
     (side,) = collect_sides([StoredRow.from_json(row.to_json())], "retransmitted_percent").values()
     assert side.values == {1: 4.0, 3: 2.0}
-    assert row.shares == {"a": 0.75, "b": 0.25}, "a run of which nothing is known is no run without data"
+    assert row.shares == {"a": 0.75, "b": 0.25}, "a run of which nothing is known does not count as a run without data"
 
 
 def test_a_percentage_of_nothing_is_not_known() -> None:
@@ -192,7 +192,7 @@ def test_one_run_has_no_error_bar() -> None:
     assert [length for length in lengths if length == length] == [1.0], lengths
 
 
-#: Ways to make a number of what is not there. Those of plans and layouts are about what a scenario leaves out.
+#: Ways to make a number of what is not there. In plans and layouts, it is a key that a scenario leaves out.
 _TO_ZERO = re.compile(r"\bor 0(?:\.0)?\b(?!:)|fill_null|fill_nan|nan_to_num|\.get\(.+?, 0(?:\.0)?\)")
 #: A count or sum that begins with its first part: until then there is nothing, which is 0.
 _TALLY = re.compile(r"([\w.]+)\[(.+?)\] = \1\.get\(\2, 0\) \+ ")
@@ -206,7 +206,7 @@ _ZERO_IS_TRUE = {
     "acknowledgment=int(acknowledgment or 0)": "a segment without one has 0 in its header (RFC 9293, section 3.1)",
     "self._tokens.get(token, (None, 0))[0] is gone": "the number beside None is never used",
     "reinjected.get(flow.number, 0)": "the connection's other data was seen, and none of it on this subflow again",
-    "shares.get(name, 0.0) for shares in known": "shares are those of all data: a path without one had none",
+    "shares.get(name, 0.0) for shares in known": "shares are of all data: a path without a share had no data",
     "beginning.during.get(earlier, 0)": "a row names only earlier workloads that still ran in some of its runs",
     "behind.get(name, 0)": "a place in a drawing",
     "count.get(item.name, 0)": "how many verdicts there are of a class",

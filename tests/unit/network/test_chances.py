@@ -64,7 +64,7 @@ def _masses(chain: BurstChain, packets: int) -> np.ndarray[tuple[int], np.dtype[
     "chain", [BurstChain(0.01, 0.2, 1.0, 0.0), BurstChain(0.02, 0.25, 0.8, 0.01), BurstChain(0.3, 0.5, 0.5, 0.1)]
 )
 def test_losses_in_bursts(chain: BurstChain) -> None:
-    """Mean and variance are those of the chain, and the interval leaves out about one run in a thousand."""
+    """Mean and variance are the chain's, and the interval leaves out about one run in a thousand."""
     packets = 8000
     masses, numbers = _masses(chain, packets), np.arange(packets + 1)
     mean = float(masses @ numbers)

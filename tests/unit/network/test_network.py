@@ -49,7 +49,7 @@ def test_events_change_variable_keys(key: str) -> None:
     ("key", "column"), [(key, name) for key, variable_key in VARIABLE_KEYS.items() for name in variable_key.columns]
 )
 def test_traces_set_variable_keys(key: str, column: str) -> None:
-    """Each column, with one that bounds it, sets the value of its key."""
+    """Each column, beside a column that bounds it, sets the value of its key."""
     bound = VARIABLE_KEYS[key].bounded_by
     head, large = f"time_s,{column}", ""
     if bound is not None:

@@ -171,7 +171,7 @@ def test_the_master_concerns_own_connections_only(tmp_path: Path) -> None:
 
 
 def test_endpoints_are_on_links_to_the_other_router(tmp_path: Path) -> None:
-    """The links to the hosts are no paths, although packets for ``r2`` may come in from its LAN, too."""
+    """The links to the hosts are not paths, although packets for ``r2`` may come in from its LAN, too."""
     plan = _plan(tmp_path, BOTH)
     assert _endpoints(plan, "r1") == ["10.0.3.1 dev a subflow"]
     assert _endpoints(plan, "r2") == ["10.0.4.2 dev b signal"]

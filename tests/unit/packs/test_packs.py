@@ -263,7 +263,7 @@ def test_a_manifest_that_is_none(tmp_path: Path, content: bytes) -> None:
     ("name", "words"), [("a.mptcplab.zip", "the pack is damaged, or no pack"), ("a.tar", "is not a text file")]
 )
 def test_an_archive_of_another_kind(tmp_path: Path, name: str, words: str) -> None:
-    """A name can promise a pack. Without one, a file that is not text is no scenario."""
+    """A name can promise a pack. Without such a name, a file that is not text is not a scenario."""
     with tarfile.open(tmp_path / name, "w") as archive:
         archive.add(__file__, "scenario.toml")
     with pytest.raises(InputError, match=words), open_source(tmp_path / name):

@@ -30,7 +30,7 @@ workloads.bulk = { kind = "flow", from = "client", to = "server", duration = "9 
 MORE
 events = [EVENTS]
 """
-#: One endpoint of the client that is set up, beside one that an event adds.
+#: One endpoint of the client that is set up, beside an endpoint that an event adds.
 FULLMESH = 'hosts.client.transport.endpoints = [{ link = "access1", flags = ["subflow", "fullmesh"] }]'
 
 
@@ -153,7 +153,7 @@ def test_values_of_recordings_are_read_as_they_are_written() -> None:
 
 
 def test_readers_know_what_events_left(tmp_path: Path) -> None:
-    """Marks have words; an event of an endpoint is no failure, and changes no link."""
+    """Marks have words; an event of an endpoint is not a failure, and changes no link."""
     file_text = _scenario(
         tmp_path,
         'at = "1 s", type = "endpoint-added", link = "access2", flags = ["subflow", "backup"]',

@@ -48,7 +48,7 @@ STUDY = {"name": "made", "title": "t", "authors": "a", "year": 2020, "where": "w
 
 
 def runs_until_certain(folder: Path, of: str) -> list[int]:
-    """How many runs each point gets. Those of the metric vary by some tenths of a percent."""
+    """Return how many runs each point gets. The metric varies by a few tenths of a percent from run to run."""
     folder.mkdir()
     file = folder / "until.toml"
     file.write_text(SCENARIO.replace("NAME", of))

@@ -27,7 +27,7 @@ _GO = Recipe(
     "trivial", "go", "example.invalid/trivial", "1.0.0", ("trivial",), (1, 0), "MIT", "example.invalid/trivial"
 )
 _RUST = Recipe("trivial", "rust", "trivial", "1.0.0", ("trivial",), (1, 0), "MIT")
-#: A part as its registry has it, and one that somebody has changed on the way.
+#: A part as its registry has it, and the same part after somebody has changed it on the way.
 _GENUINE, _FORGED = "genuine", "forged"
 
 
@@ -62,7 +62,7 @@ def _go_part(text: str) -> dict[str, str]:
 
 
 def _go_hash(files: dict[str, str], prefix: str) -> str:
-    """Return the hash of go.sum: that of the list of the files' hashes."""
+    """Return the hash in go.sum: the hash of the list of the files' hashes."""
     lines = [f"{hashlib.sha256(files[name].encode()).hexdigest()}  {prefix}{name}\n" for name in sorted(files)]
     return "h1:" + base64.b64encode(hashlib.sha256("".join(lines).encode()).digest()).decode()
 

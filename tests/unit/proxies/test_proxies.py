@@ -295,7 +295,7 @@ def test_the_command_line(
     status, out, err = _run(capsys, monkeypatch, "build")
     assert (status, out) == (3, "")
     for recipe in RECIPES.values():
-        assert f"{recipe.name} needs " in err, "one that cannot be built does not hide the others"
+        assert f"{recipe.name} needs " in err, "a program that cannot be built does not hide the others"
 
 
 def test_a_wrong_name_names_the_right_ones() -> None:

@@ -303,7 +303,7 @@ def _screenshot(page: Page, file: Path) -> None:
 
 
 def test_print(browser: Browser, report: Path, tmp_path: Path) -> None:
-    """On paper every figure is drawn, also those that nobody scrolled to, and tables are whole."""
+    """On paper every figure is drawn, even if nobody scrolled to it, and tables are whole."""
     page = browser.new_page()
     page.goto(report.as_uri())
     page.pdf(path=tmp_path / "report.pdf", format="A4", print_background=True)

@@ -61,7 +61,7 @@ NEEDS = [
     (("plan", "examples/two-paths.toml", "--node", "client"), "format 'sh'", "mptcplab-export"),
     (("plan", "examples/two-paths.toml", "--node", "client", "--format", "uci"), "format 'uci'", "mptcplab-export"),
 ]
-#: Imports every module of the core but those that start something or need an extra.
+#: Imports every module of the core, except modules that start something or need an extra.
 IMPORTS = f"""{HIDE}
 import pkgutil, mptcplab
 for module in pkgutil.walk_packages(mptcplab.__path__, "mptcplab."):

@@ -305,6 +305,6 @@ def test_an_uncaught_error_shows_its_hint(tmp_path: Path) -> None:
     text = "".join(traceback.format_exception(caught.value))
     assert text.endswith(f"\nhint: {caught.value.hint}\n"), text
     caught.value.hint = "another"
-    assert "".join(traceback.format_exception(caught.value)).endswith("\nhint: another\n"), "one that was set later"
+    assert "".join(traceback.format_exception(caught.value)).endswith("\nhint: another\n"), "a hint that was set later"
     caught.value.hint = None
     assert "hint:" not in "".join(traceback.format_exception(caught.value))

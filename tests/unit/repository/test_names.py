@@ -144,7 +144,7 @@ def _snake_case(name: str) -> str:
 
 
 def test_class_name_is_one_thing() -> None:
-    """Classes of the packages and those of tests, tools and studies are counted apart: they never meet in a module."""
+    """Classes of packages are counted apart from classes of tests, tools and studies: they never meet in a module."""
     modules = defaultdict(set)
     for path, text in _modules():
         for name in _CLASS.findall(text):

@@ -26,7 +26,7 @@ def test_every_example_has_one_name_and_a_title() -> None:
     assert len(set(names)) == len(names)
     assert {"handover", "behaviour/backlog", "subramani2018/table-4.1"} <= set(names)
     assert not {name for name in names if name.rpartition("/")[2] in ("study", "source", "beds")}, (
-        "descriptions are no scenarios"
+        "descriptions are not scenarios"
     )
     assert [example.name for example in listed if not example.title] == []
 

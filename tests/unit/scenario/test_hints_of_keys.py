@@ -139,7 +139,7 @@ TABLES: dict[str, tuple[str, dict[str, str]]] = {
     ),
 }
 
-# A kind of workload without misnomers of its own has those of all kinds, and needs no entry above.
+# A kind of workload without misnomers of its own has the misnomers of all kinds, and needs no entry above.
 for _kind, _model in KINDS.items():
     TABLES.setdefault(_model.__name__, (f'{PATHS}[workloads.w]\nkind = "{_kind}"\n{ENDS}', {"at": "start"}))
 

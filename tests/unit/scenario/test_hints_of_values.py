@@ -99,7 +99,7 @@ def test_a_path_has_no_other_keys_of_links(part: str, hint: str) -> None:
         ("50 Mbit/s; 10 ms", "lacks a comma", "50 Mbit/s, 10 ms"),
         ("12,5 Mbit/s, 10 ms", "has a decimal comma", "12.5 Mbit/s, 10 ms"),
         ("50 Mbit/s, 10,5 ms, 0,1 %", "has a decimal comma", "50 Mbit/s, 10.5 ms, 0.1 %"),
-        # Neither makes these right: the message is that of the part.
+        # Neither correction makes these right: the message is about the part.
         ("50,10 ms", "needs a unit", "50 Mbit/s"),
         ("50 Mbit/s 10 parsec", "is not a unit", "Mbit/s"),
     ],

@@ -194,7 +194,7 @@ def test_refuses_mistakes_that_a_schema_can_detect(bad: Path) -> None:
     print(f"{len(caught)} of {len(caught) + len(missed)} mistakes are seen")
     explained = {name for names in BEYOND.values() for name in names.split()}
     assert set(missed) == explained, (
-        "add mistakes that no schema can detect to BEYOND, and remove those that it detects"
+        "add mistakes that no schema can detect to BEYOND, and remove mistakes that it detects"
     )
     assert len(caught) > 150
     for word in ("key-", "unit-", "name-", "table-", "title-", "seed-", "kernel-", "family-", "toml-"):

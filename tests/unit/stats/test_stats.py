@@ -56,7 +56,7 @@ def test_interval_is_student_s(values: list[float]) -> None:
 
 @pytest.mark.parametrize("n", range(2, 41))
 def test_quantiles_of_student_s_t_are_scipy_s(n: int) -> None:
-    """To the last bit, those that are written down and those that SciPy computes."""
+    """To the last bit, whether our code has them in a table or lets SciPy compute them."""
     values = [0.0] * (n - 1) + [1.0]
     error = math.sqrt(math.fsum((value - 1 / n) ** 2 for value in values) / (n - 1) / n)
     assert mean_interval(values).half_width == float(stdtrit(n - 1, 0.975)) * error

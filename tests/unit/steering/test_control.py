@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The daemon's Unix socket: it answers those who may ask, whatever they do, and what answers may be something else."""
+"""The daemon's Unix socket: it answers users who may ask, whatever they do, and what answers may be something else."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_others_are_answered_if_the_configuration_names_them(users: list[int], a
 
 
 def test_one_who_does_not_read_stops_nobody(tmp_path: Path) -> None:
-    """Nor one who is gone before the answer."""
+    """Nor does a client that is gone before the answer."""
     control = ControlSocket(str(tmp_path / "c"), [])
     with socket.socket(socket.AF_UNIX) as lazy:
         lazy.connect(str(tmp_path / "c"))

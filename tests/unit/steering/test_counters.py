@@ -140,7 +140,7 @@ def test_an_access_point_that_stops_is_left_out() -> None:
 
 
 def test_a_round_is_complete_only_with_reports_of_this_round() -> None:
-    """One that came just after a decision belongs to the round before."""
+    """A report that came just after a decision belongs to the round before."""
     counters = _counters("ap1", "ap2")
     _take(counters, 1.0, name="ap1")
     _take(counters, 1.1, name="ap2")

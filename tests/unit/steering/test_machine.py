@@ -40,7 +40,7 @@ def test_a_machine_that_can_steer(tmp_path: Path) -> None:
 
 
 def _read(flags: PeersFlags, *subflows: int) -> list[bool]:
-    """Return which subflows are backups of the terminal, of those that the kernel lists with these flags."""
+    """Return whether each subflow that the kernel lists with these flags is a backup of the terminal."""
     (connection,) = _list_connections(*subflows)
     flags.correct([connection])
     return [subflow.is_peers_backup for subflow in connection.subflows]

@@ -66,7 +66,7 @@ def test_algorithm_1_picks_the_strongest_where_that_is_asked() -> None:
 
 
 def test_algorithm_1_with_three_access_points() -> None:
-    """From the most to the least crowded one; if nobody there reaches it, to the next one that is still below T."""
+    """From the most to the least crowded one; if nobody there reaches it, to the next one still below T."""
     received = {"a": 300, "b": 100, "c": 200}
     policy = Ratio(S, 1.15, seed=1)
     assert _pairs(_decide(policy, received, _terminals([("a", "b", "c")]))) == [("t00", "b")]

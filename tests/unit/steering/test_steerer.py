@@ -102,7 +102,7 @@ def test_later_subflows_become_backups_and_a_crowded_access_point_loses_a_termin
 
 
 def test_a_subflow_that_joins_later_does_not_take_over() -> None:
-    """Not even one that comes first in the order of subflows."""
+    """Not even a subflow that comes first in the order of subflows."""
     bed = Bed([row(3, 0), row(2, JOINED | OURS)])
     bed.period(0, 0)
     bed.period(1000, 100)

@@ -64,7 +64,7 @@ def test_the_programs_of_a_plan(write: Write) -> None:
     daemon, agent = (json.loads(programs[name].argv[2]) for name in ("steering", "steering-agent.ap1"))
     assert (daemon["policy"], daemon["threshold"], daemon["seed"], daemon["period_s"]) == ("ratio", 1.05, 7, 1.0)
     assert daemon["access_points"]["ap1"]["networks"] == ["10.0.4.0/24", "10.0.6.0/24"]
-    assert daemon["access_points"]["ap1"]["wired"], "a router is no access point of 802.11"
+    assert daemon["access_points"]["ap1"]["wired"], "a router is not an access point of 802.11"
     assert agent["devices"] == ["home1", "home2"], "not the wire to the server"
     assert agent["server"] == "10.0.3.2:9100"
     assert agent["key"] == daemon["access_points"]["ap1"]["key"]

@@ -25,7 +25,7 @@ from mptcplab.study.parts import Parameter
 Key = tuple[str, ...]
 Names = Mapping[str, tuple[str, ...]]
 
-#: Keys that are no parameter of a test bed, as resolved scenarios have them, and why.
+#: Keys that are not parameters of a test bed, as resolved scenarios have them, and why.
 NO_PARAMETERS = {
     "title": "words",
     "question": "words",

@@ -62,7 +62,7 @@ def test_a_parameter_that_is_taken_away_is_missed(name: str) -> None:
     named = {parameter.name for about in names for parameter in about}
     alone = {about[0].name for about in names if len(about) == 1}
     assert named == alone, "a parameter is only said twice, so that nobody would miss it"
-    # What is left has no key, or one that every scenario leaves at its default.
+    # What is left has no key, or every scenario leaves its key at the default.
     assert len(alone) > len(parameters) / 2
     missed = next(parameter for parameter in parameters if parameter.key)
     assert find_unnamed(tables, [parameter for parameter in parameters if parameter != missed])

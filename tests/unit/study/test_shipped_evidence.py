@@ -88,12 +88,12 @@ def test_the_bed_of_the_routers_counts() -> None:
     assert study.counts("gateway-4.1")
     assert not study.counts("4.1")
     assert study.counts("modes"), "only one test bed has it"
-    assert study.fitted_parameters("gateway-4.9", "2000 MiB", "tcp"), "its sizes are those of Table 4.9"
+    assert study.fitted_parameters("gateway-4.9", "2000 MiB", "tcp"), "it has the sizes of Table 4.9"
 
 
 @pytest.mark.parametrize("name", study_names())
 def test_a_claim_without_seeds_is_not_judged(name: str) -> None:
-    """A trend needs them, and a ratio that is no column of its table. All else is judged as in a results folder."""
+    """A trend needs them, and a ratio without a column in its table. All else is judged as in a results folder."""
     for judged in judge_shipped(name):
         seeds = any(value.by_seed for value in shipped_values(judged.selected).values())
         ratios = {column.ratio for column in judged.selected.table.columns.values() if column.ratio}

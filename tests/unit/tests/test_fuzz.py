@@ -112,7 +112,7 @@ def restructure(draw: st.DrawFn) -> bytes:
 
 
 def limit_examples(examples: int) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """So many, without limits of time: the machine may be busy."""
+    """Run this number of examples, without limits of time: the machine may be busy."""
     checks = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example]
     return settings(max_examples=examples, suppress_health_check=checks)
 
@@ -121,7 +121,7 @@ def limit_examples(examples: int) -> Callable[[Callable[..., None]], Callable[..
 def test_seeds_are_good(name: str) -> None:
     """Most are read: a target that refuses everything searches nothing."""
     taken = [judge(target(name), seed) for seed in seeds(name)[:40]]
-    # Half of the scenario's are those that tests want refused; text is a quantity of one kind of six.
+    # Half of the scenario's are inputs that tests want refused; text is a quantity of one kind of six.
     assert any(taken) or name == "units", f"{sum(taken)} of {len(taken)}"
 
 

@@ -131,7 +131,7 @@ def test_a_dry_run_changes_nothing_here(capsys: pytest.CaptureFixture[str]) -> N
     """It prepares a copy of what is committed; building artifacts is left to `make release-check`."""
     pytest.importorskip("reuse", reason="the extra `release` is not installed")
     if not (ROOT / ".git").exists():
-        pytest.skip("this is no checkout of git")
+        pytest.skip("this is not a checkout of git")
     before = run(["git", "status", "--porcelain"])
     dry_run(NEXT, artifacts=[], skips_tests=True)
     assert f"{NEXT}: the dry run succeeded, and nothing was changed here" in capsys.readouterr().out

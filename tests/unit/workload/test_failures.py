@@ -127,7 +127,7 @@ def test_a_time_that_is_not_known_is_not_made_up(tmp_path: Path) -> None:
 
 
 def test_what_only_the_server_saw_is_not_hidden(tmp_path: Path) -> None:
-    """Its client counts the connection as complete; of one that failed at both ends, the client's reason counts."""
+    """Its client counts the connection as complete; if a connection failed at both ends, the client's reason counts."""
     recording = _make_recording(
         tmp_path,
         _start(0, 8 * S),

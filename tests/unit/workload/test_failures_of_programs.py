@@ -366,7 +366,7 @@ def _programs(folder: Path, kind: str, more: str = "") -> tuple[Program, ...]:
 
 @pytest.mark.parametrize(("kind", "accepted"), [("http", ()), ("ftp", ()), ("iperf3", (1,)), ("transfer", (1,))])
 def test_the_run_accepts_the_status_of_the_client_alone(tmp_path: Path, kind: str, accepted: tuple[int, ...]) -> None:
-    """The command lines are the same. The status of `curl` is not that of its pipeline: no run ends by it."""
+    """The command lines are the same. The status of `curl` is not its pipeline's: no run ends by it."""
     report, end = (_programs(tmp_path, kind, more) for more in ("", ', failures = "end"'))
     assert [program.argv for program in report] == [program.argv for program in end]
     assert {program.role: program.accepted_statuses for program in report} == {"server": (), "client": accepted}

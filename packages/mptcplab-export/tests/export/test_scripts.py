@@ -104,7 +104,7 @@ def _check_same_state(scenario: Scenario, plain: LabOutput, scripted: LabOutput)
 
 @pytest.mark.parametrize("family", ["ipv4", "ipv6"])
 def test_scripts_make_the_same_nodes(bench: Bench, family: str) -> None:
-    """Addresses, routes, rules, endpoints, limits, settings and packet rules are those of a plan, on every node."""
+    """Scripts give every node a plan's addresses, routes, rules, endpoints, limits, settings and packet rules."""
     scenario = full_scenario(family).model_copy(update={"events": ()})
     plan = replace(compile_plan(scenario, seed=1), events=())
     plain, scripted = _run_both(bench, scenario, plan)

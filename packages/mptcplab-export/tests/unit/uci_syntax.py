@@ -81,7 +81,7 @@ def _words(line: str, number: int) -> list[str]:
     return words
 
 
-#: The sections and options that are used here, with those that are required. Sources: the pages of openwrt.org/docs
+#: The sections that are used here: their required options, and the optional ones. Sources: pages of openwrt.org/docs
 #: below guide-user/network (network_configuration, routing/routes_configuration, routing/ip_rules) and
 #: guide-user/firewall/firewall_configuration; for `include`, the README in /usr/share/nftables.d of firewall4.
 KNOWN: dict[str, dict[str, tuple[set[str], set[str]]]] = {

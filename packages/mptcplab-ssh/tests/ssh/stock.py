@@ -31,7 +31,7 @@ _MEMORY = "512M"
 #: Not the CPU's own clock: at boot beside other work, an interpreted one was measured wrongly by a factor of 5.
 _OPTIONS = "console=ttyS0 quiet panic=-1 mitigations=off nowatchdog clocksource=hpet no_timer_check rdinit=/init"
 _BOOT_SECONDS = 180.0
-#: An interpreted CPU needs some seconds to exchange keys. Until it has booted, QEMU takes connections that stay silent.
+#: An interpreted CPU needs a few seconds to exchange keys. Until it boots, QEMU takes connections that stay silent.
 _ANSWER_SECONDS = 20
 #: QEMU and the machine's kernel see a cable at once; a busy machine takes its time to say it.
 _PLUG_SECONDS = 60.0
@@ -40,7 +40,7 @@ _MODULES = (
     *("virtio_pci", "virtio_net", "af_packet", "inet_diag", "tcp_diag", "udp_diag", "mptcp_diag"),
     *("sch_netem", "sch_tbf", "sch_ingress", "cls_matchall", "act_mirred", "act_gact", "ifb"),
 )
-#: Programs of scenarios and of the tests, beside those of the engine's scripts.
+#: Programs that the engine's scripts, the scenarios and the tests start.
 _PROGRAMS = (
     *(
         *BASE,

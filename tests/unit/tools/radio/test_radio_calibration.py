@@ -119,7 +119,7 @@ def test_aggregates_are_limited_by_window_bytes_and_time() -> None:
 
 
 def test_the_model_of_aggregates_of_one_frame_is_bianchis() -> None:
-    """With aggregates of one MPDU, and without RTS, only the durations differ from those of 802.11g."""
+    """With aggregates of one MPDU, and without RTS, only the durations differ from 802.11g."""
     model = model_of_aggregates(10)
     alone = aggregates.saturation(DOT11N, 10, mpdu=MPDU_N, payload=PAYLOAD, plain=ATTEMPTS_N, attempts=ATTEMPTS_N)
     legacy = saturation(DOT11G, 10, mpdu=MPDU, payload=PAYLOAD, attempts=ATTEMPTS_N)

@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[4]
 SOURCE = ROOT / "tools" / "radio"
 #: What the harness replaces: the kernel, and the program around the medium.
 LEFT_OUT = {"main.c", "hwsim.c", "netlink.c", "watch.c", "help.c"}
-#: Hidden and far stations, a radio that moves, one that is off for a while, one that loses power.
+#: Hidden and far stations, a radio that moves, a radio that is off for a while, and a radio that loses power.
 NETWORK = """
 seed {seed}
 shadowing-db 4
@@ -94,7 +94,7 @@ class Session:
     """The frames that it passed on, in this order."""
 
     def number(self, low: int) -> int:
-        """Return a count of frames for a number of 12 bits, near those that are on the way."""
+        """Return a count of frames for a number of 12 bits, near the frames that are on the way."""
         return self.oldest + (low - self.oldest + NUMBERS // 2) % NUMBERS - NUMBERS // 2
 
     def move(self, head: int) -> None:
@@ -195,5 +195,5 @@ def test_aggregates_are_no_longer_than_4_ms(harness: Path, tmp_path: Path) -> No
     sizes = aggregates_of(log)
     longest = max(36 + 8 * size / mbps for mbps, size in sizes)
     print(len(sizes), "aggregates, the longest of", longest, "us")
-    # Among so many, one is full to within a tenth of a frame of the mean size, which takes 100 us.
+    # Among this number of aggregates, one is full to within a tenth of a frame of the mean size, which takes 100 us.
     assert 3900 < longest <= 4000

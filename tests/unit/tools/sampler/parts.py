@@ -140,7 +140,7 @@ class Parts:
 def expected_rows(bodies: Sequence[bytes], node: str, count: int = 1) -> str:
     """Return the rows of ``count`` samples of the same sockets, by the codec of steering.
 
-    The kernel dumps sockets of IPv4 before those of IPv6 there.
+    The kernel dumps sockets of IPv4 before sockets of IPv6 there.
     """
     rows = [sockets._row(memoryview(body)) for body in sorted(bodies, key=lambda body: body[0])]
     rows.sort(key=lambda row: (row["local"], row["remote"]))

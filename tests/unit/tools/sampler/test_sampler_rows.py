@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The rows of tools/sampler are those of the Python codec, byte for byte."""
+"""tools/sampler writes the same rows as the Python codec, byte for byte."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ STATES = (1, 4, 5, 8, 9, 11)
 #: Queues that are requested at once.
 AT_ONCE = 16
 NAMES = st.text("abcdefghijklmnopqrstuvwxyz0123456789_", min_size=1, max_size=15)
-#: The zero addresses, the one that is mapped to nothing, and mapped ones are the difficult cases.
+#: The zero addresses, the address that is mapped to nothing, and mapped addresses are the difficult cases.
 IPV6 = st.one_of(
     st.binary(min_size=16, max_size=16),
     st.binary(min_size=4, max_size=4).map(lambda address: bytes(10) + b"\xff\xff" + address),
