@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mptcplab.figure.canvas import save_drawing
+from mptcplab.figure.canvas import label_plainly, save_drawing
 from mptcplab.report.html import Drawing
 from mptcplab.report.table import Cell, Emphasis, Table, key_columns, number, number_columns
 from mptcplab.study.cloud import (
@@ -42,6 +42,8 @@ _DIGITS = 4
 #: Numbers on an axis of less than a decade, and of less than two. The decades alone would give one number or two.
 _NARROW_TICKS, _WIDE_TICKS = (0.25, 0.5, 0.75, 1, 1.5, 2, 3, 4), (0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20)
 _DECADE = 10
+#: An axis whose ends differ by less than this factor has too few of these ticks.
+_NEAR = 2.5
 #: This share of all dots may lie beyond an end of an axis, if that saves as much of its length.
 _BEYOND, _SAVED = 0.02, 0.3
 #: Height and width of the bar of a median, in points.
@@ -260,7 +262,9 @@ def _draw_column(axes: Axes, lines: Sequence[_CloudLine], height: int) -> None:
     axes.xaxis.set_major_formatter("{x:g}")
     axes.xaxis.set_minor_formatter("")
     low, high = ends
-    if high < _DECADE**2 * low:
+    if high < _NEAR * low:
+        label_plainly(axes.xaxis)
+    elif high < _DECADE**2 * low:
         ticks = _NARROW_TICKS if high < _DECADE * low else _WIDE_TICKS
         axes.set_xticks([tick for tick in ticks if low <= tick <= high])
     axes.set_yticks(range(len(lines)), [line.label for line in lines], fontsize=6.5)

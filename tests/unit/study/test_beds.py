@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -256,6 +257,8 @@ def test_the_parameter_that_moves_a_value_is_found(tmp_path: Path) -> None:
     (claim,) = cloud.claims
     assert sum(claim.judged) == sum(70 / value >= 1.2 for value in moved), "MPTCP / TCP at least 1.2 at 8 Mbit/s"
     assert {file.name for file in save_cloud(cloud, [selected], tmp_path, "beds")} == {"beds.svg", "beds.png"}
+    labels = re.findall(r">([\d.]+)</text>", (tmp_path / "beds.svg").read_text())
+    assert len(labels) >= 3, f"near ratios need ticks between powers of ten: {labels}"
 
 
 @pytest.mark.usefixtures("studies")
