@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mptcplab.figure.canvas import label_plainly, save_drawing
+from mptcplab.figure.canvas import label_plainly, label_powers_plainly, save_drawing
 from mptcplab.report.html import Drawing
 from mptcplab.report.table import Cell, Emphasis, Table, key_columns, number, number_columns
 from mptcplab.study.cloud import (
@@ -194,7 +194,7 @@ def save_cloud(cloud: Cloud, tables: Sequence[SelectedTable], folder: Path, name
     height = -(-len(lines) // columns)
     size = (_COLUMN_INCHES * columns, _FRAME_INCHES + _LINE_INCHES * max(height, 8))
     note = f"{_caption(cloud)} An arrow: as many beds as it says lie beyond the axis."
-    note = note.replace(". Colour", ".\nColour").replace(". Ratios", ".\nRatios")
+    note = note.replace(". Grey", ".\nGrey").replace(". Colour", ".\nColour").replace(". Ratios", ".\nRatios")
 
     def draw(drawing: MplFigure, axes: Axes) -> None:
         axes.remove()
@@ -267,6 +267,8 @@ def _draw_column(axes: Axes, lines: Sequence[_CloudLine], height: int) -> None:
     elif high < _DECADE**2 * low:
         ticks = _NARROW_TICKS if high < _DECADE * low else _WIDE_TICKS
         axes.set_xticks([tick for tick in ticks if low <= tick <= high])
+    else:
+        label_powers_plainly(axes.xaxis, (1, 3) if high < _DECADE**3 * low else (1,))
     axes.set_yticks(range(len(lines)), [line.label for line in lines], fontsize=6.5)
     axes.set_ylim(height - 0.4, -0.6)
     axes.set_xlabel("measured / published")
