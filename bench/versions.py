@@ -27,15 +27,15 @@ FILE = Path(__file__).with_name("versions.json")
 _RUN = """
 import json, sys
 from pathlib import Path
-from bench.usage import measured
+from bench.usage import measure_usage
 from mptcplab.campaign.lab import Lab, Stop
 from mptcplab.campaign.record import prepare_engines
 from mptcplab.scenario.load import load
 runs = load(Path(sys.argv[1])).runs[:1]
 lab = Lab(prepare_engines(runs), Path(sys.argv[2]), stop=Stop())
 def work():
-    return [one.error for one in lab.execute(runs, jobs=1, progress=lambda _: None)]
-errors, usage = measured(work)
+    return [done.error for done in lab.execute(runs, jobs=1, progress=lambda _: None)]
+errors, usage = measure_usage(work)
 assert errors == [None], errors
 print(json.dumps([usage.wall, usage.cpu]))
 """

@@ -90,8 +90,9 @@ def test_plugins_declare_their_programs(name: str) -> None:
     script = (
         f"import sys; sys.path.insert(0, {str(ROOT)!r})\n"
         "from pathlib import Path; from mptcplab.plan.compile import compile_plan\n"
-        "from mptcplab.scenario.load import load; from tests.unit.plan.test_uses import _undeclared\n"
-        f"print(_undeclared(compile_plan(load(Path({str(PLUGINS / name)!r} + '.toml')).points[0].scenario, seed=1)))"
+        "from mptcplab.scenario.load import load; from tests.unit.plan.test_uses import _undeclared_steps\n"
+        f"scenario = load(Path({str(PLUGINS / name)!r} + '.toml')).points[0].scenario\n"
+        "print(_undeclared_steps(compile_plan(scenario, seed=1)))"
     )
     done = run("-c", script, plugins=str(PLUGINS / f"{name}.py"))
     assert done.stdout == "[]\n", done.stderr
