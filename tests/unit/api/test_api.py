@@ -161,6 +161,7 @@ def test_other_threads_do_not_touch_signals(monkeypatch: pytest.MonkeyPatch) -> 
         pass
 
 
+@pytest.mark.slow
 def test_results_are_opened_and_compared(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     make_results(tmp_path / "two")
     assert api.open_results(tmp_path / "two").runs.height == 18
@@ -191,6 +192,7 @@ def test_what_cannot_be_compared(tmp_path: Path) -> None:
         api.compare(a, a).write(tmp_path / "all.txt")
 
 
+@pytest.mark.slow
 def test_a_study_is_reproduced(labs: Labs, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     begun: list[str] = []
     out = tmp_path / "out"
@@ -204,6 +206,7 @@ def test_a_study_is_reproduced(labs: Labs, tmp_path: Path, capfd: pytest.Capture
     assert capfd.readouterr() == ("", "")
 
 
+@pytest.mark.slow
 def test_a_table_whose_runs_fail_has_its_problem(labs: Labs, tmp_path: Path) -> None:
     labs.fate = second_fails
     reproduction = api.reproduce("made", out=tmp_path)
@@ -215,6 +218,7 @@ def test_a_table_whose_runs_fail_has_its_problem(labs: Labs, tmp_path: Path) -> 
         api.reproduce("made/1", out=tmp_path)
 
 
+@pytest.mark.slow
 def test_a_warning_names_the_tables_that_cannot_be_measured(labs: Labs, tmp_path: Path) -> None:
     labs.lacks["other"] = [api.MissingError("there is no xyz", subject="xyz", packages=("xyz",))]
     warnings: list[str] = []

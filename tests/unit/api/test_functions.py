@@ -257,6 +257,7 @@ def test_a_run_is_explained_by_itself(two: api.Experiment, tmp_path: Path) -> No
         api.explain([folder, COLLECTION[0]])
 
 
+@pytest.mark.slow
 def test_captures_that_are_none(tmp_path: Path) -> None:
     (tmp_path / "text.pcap").write_text("no capture\n")
     for analyse in (api.analyse_captures, api.measure_captures):
@@ -528,6 +529,7 @@ why = "w"
 """
 
 
+@pytest.mark.slow
 def test_studies_on_test_beds(labs: Labs, studies: Path, tmp_path: Path) -> None:
     for study in ("made", "other"):
         (studies / study / "beds.toml").write_text(BEDS)

@@ -212,6 +212,7 @@ def test_machine_of_unknown_origin_is_refused(tmp_path: Path) -> None:
         machines.load(tmp_path)
 
 
+@pytest.mark.slow
 def test_part_that_cannot_be_had_is_refused_in_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     command = [sys.executable, "-m", "bench", "--out", str(tmp_path / "file" / "out")]

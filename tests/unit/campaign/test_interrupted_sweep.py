@@ -58,6 +58,7 @@ def _contents(tmp_path: Path) -> dict[str, bytes]:
     return {name: (tmp_path / "out" / name).read_bytes() for name in FILES if (tmp_path / "out" / name).exists()}
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("hand")
 def test_complete_results_outlive_an_interrupted_rerun(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """As long as recorded runs are only read, nothing in the folder changes."""
@@ -72,6 +73,7 @@ def test_complete_results_outlive_an_interrupted_rerun(tmp_path: Path, capsys: p
     assert not list((tmp_path / "out").glob("partial.*"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fresh", [False, True])
 def test_results_of_other_runs_do_not_pass_for_these(
     tmp_path: Path, hand: Hand, fresh: bool, capsys: pytest.CaptureFixture[str]
@@ -91,6 +93,7 @@ def test_results_of_other_runs_do_not_pass_for_these(
     assert (document["seed"], document["repeats"]) == (1, 5), "the command in its report continues with these"
 
 
+@pytest.mark.slow
 def test_the_time_left_does_not_count_recorded_runs(
     tmp_path: Path, hand: Hand, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -105,6 +108,7 @@ def test_the_time_left_does_not_count_recorded_runs(
     assert lines[0].endswith("(1 of 6, about 0 s left)"), lines[0]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("hand")
 def test_results_with_other_points_are_replaced_with_a_note(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Who forgets --out for a part of a sweep is told so; who repeats a sweep, or adds to it, is not."""
@@ -117,6 +121,7 @@ def test_results_with_other_points_are_replaced_with_a_note(tmp_path: Path, caps
     assert "which had 2 points that are not among them. The recordings stay" in err
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("hand")
 def test_no_figure_of_older_results_stays(tmp_path: Path) -> None:
     """One run without a sweep has no such file, and the sweep's would pass for its own."""

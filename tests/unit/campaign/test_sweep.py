@@ -207,6 +207,7 @@ def _noisy(job: RunJob) -> float:
     return 100 + 3 * random.Random(job.run.seed).gauss(0, 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("jobs", [1, 4])
 def test_repeat_until_narrow(tmp_path: Path, jobs: int) -> None:
     """A point that does not vary has three runs; the other has more, the same with any number of jobs."""
@@ -225,6 +226,7 @@ def test_repeat_until_narrow(tmp_path: Path, jobs: int) -> None:
     assert not earlier[0].goodput_mbps.is_within(0.02)
 
 
+@pytest.mark.slow
 def test_repeat_until_goes_on_after_an_interruption(tmp_path: Path) -> None:
     whole, _ = execute(tmp_path, experiment_of(tmp_path, UNTIL), Hand(_noisy))
     for completed in whole[::2]:

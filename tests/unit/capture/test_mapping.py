@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import random
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.capture_packets import CLIENT, SERVER, Pipe, analyse, capable, dss, first_data, second
@@ -98,6 +99,7 @@ def test_payload_without_option_before_the_first_mapping_of_a_capture() -> None:
     assert not any("mapping" in note for note in connection.notes)
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(st.integers(0, 1), st.integers(1, 4), st.booleans()), max_size=20), st.randoms())
 def test_the_order_of_packets_does_not_matter(chunks: list[tuple[int, int, bool]], order: random.Random) -> None:
     """A mapping covers several segments; some data is sent on both subflows."""

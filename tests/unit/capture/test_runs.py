@@ -47,6 +47,7 @@ def test_files_of_several_runs_are_refused(
     assert "run2: links.link1.delay 2 ms, seed 2" in err, err
 
 
+@pytest.mark.slow
 def test_files_of_one_run_are_one_capture(
     runs: list[Path], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -59,6 +60,7 @@ def test_files_of_one_run_are_one_capture(
     )
 
 
+@pytest.mark.slow
 def test_each_file_of_runs_is_of_another_run(
     runs: list[Path], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -226,6 +226,7 @@ def _compute_moments(given_frames: list[Frame]) -> tuple[Fraction, Fraction] | N
     return mean, sum((delta - mean) ** 2 for delta in deltas) / Fraction(len(deltas) - 1)
 
 
+@pytest.mark.slow
 @settings(max_examples=200)
 @given(FRAMES)
 def test_any_packets_give_what_the_formulas_give(some: list[Frame]) -> None:

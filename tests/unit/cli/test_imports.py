@@ -131,6 +131,7 @@ def test_a_scenario_imports_the_kinds_that_it_uses(tmp_path: Path) -> None:
     assert modules & {"mptcplab.workload.voip", "mptcplab.workload.ftp", "mptcplab.gateway.openvpn"} == set()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words", [("no-such.toml",), ("examples/two-paths.toml", "--set", "links.link1.rat=5 Mbit/s")], ids=["file", "key"]
 )

@@ -76,6 +76,7 @@ def test_every_key_has_a_meaning() -> None:
     assert [row[0] for row in rows if not row[-1].strip(" |")] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", EXAMPLES, ids=_name)
 def test_example_compiles_at_every_point(file: Path) -> None:
     experiment = load(file)

@@ -42,6 +42,7 @@ def test_readers_can_draw_every_figure_themselves() -> None:
     assert others == [], "drawn by other commands"
 
 
+@pytest.mark.slow
 def test_figure_of_the_studies_is_of_the_shipped_values(tmp_path: Path) -> None:
     places = {page.file.parent / target for page, target, words in MARKS if words == STUDIES}
     made = tmp_path / "studies.svg"
@@ -51,6 +52,7 @@ def test_figure_of_the_studies_is_of_the_shipped_values(tmp_path: Path) -> None:
         assert made.read_bytes() == place.read_bytes(), "run: python -m tools.docs.refresh docs/studies.md --figures"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("page", "target", "words"), [mark for mark in MARKS if mark[2][0] == BEDS])
 def test_figure_of_the_beds_is_of_the_shipped_values(
     page: pages.Page, target: str, words: list[str], tmp_path: Path
@@ -61,6 +63,7 @@ def test_figure_of_the_beds_is_of_the_shipped_values(
     assert made.read_bytes() == shown.read_bytes(), f"run: python -m tools.docs.refresh {page.file.name} --figures"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("page", "target", "words"), OF_TABLES, ids=[target for _, target, _ in OF_TABLES])
 def test_figure_is_what_its_command_draws(
     page: pages.Page,

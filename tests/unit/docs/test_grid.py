@@ -54,6 +54,7 @@ def test_rows_and_columns_are_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", GRIDS)
 def test_grids_name_what_their_scenarios_sweep(name: str) -> None:
     scenario = SOURCES[name].scenario

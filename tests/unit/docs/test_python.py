@@ -80,6 +80,7 @@ def examples_of(*headings: str) -> list[Example]:
     return chosen
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "headings",
     [

@@ -30,6 +30,7 @@ def _ratio(algorithm: Algorithm, floor: int, silence: Silence = NONE) -> float:
     return first / second
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", [0.0005, 0.002])
 def test_one_path_follows_the_square_root_law(loss: float) -> None:
     """Ott, Kemperman and Mathis: with random losses Reno's mean window is 1.31 / sqrt(p).
@@ -77,6 +78,7 @@ def test_each_silence_takes_more_from_the_worse_path() -> None:
     assert below_four == pytest.approx(whole, rel=0.06), "OLIA seldom has two or three segments"
 
 
+@pytest.mark.slow
 def test_reno_tells_the_rules_of_silence_apart() -> None:
     """Reno is at two or three segments often, but seldom loses all of them."""
     never, whole, below_four = (_ratio("uncoupled", 2, silence) for silence in (NONE, _TIMEOUT, _BELOW_FOUR))
@@ -84,6 +86,7 @@ def test_reno_tells_the_rules_of_silence_apart() -> None:
     assert below_four > 1.3 * whole
 
 
+@pytest.mark.slow
 def test_floor_and_silence_do_not_matter_to_large_windows() -> None:
     """At 0.05 % windows are near 58 and never below four: the same numbers, not almost."""
     expected = _rates("uncoupled", 0.0005, 0.0005, floor=2)

@@ -43,6 +43,7 @@ def _start(program: Path, command: Sequence[str | Path]) -> tuple[HeapMover, int
     return mover, process.returncode, [int(word, 16) for word in output.split()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("start", [(), ("sh", "-c", 'exec "$@"', "sh"), ("env", "sh", "-c", 'exec "$@"', "sh")])
 def test_the_heap_starts_after_the_program(program: Path, start: tuple[str, ...]) -> None:
     """Also if shells come before it. Four times: a random start would be equal by chance once in 250,000."""

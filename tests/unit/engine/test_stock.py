@@ -298,6 +298,7 @@ def test_the_extensions_of_iptables_are_in_the_guest() -> None:
     assert "libxt_standard.so" in names, sorted(names)
 
 
+@pytest.mark.slow
 def test_two_checkouts_make_the_same_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every byte of a path takes the emulated CPU time: with another one, a run has other instants."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))

@@ -24,6 +24,7 @@ def _read_pieces(folder: Path, start: int = 0) -> tuple[bytes, list[int]]:
     return data, sizes
 
 
+@pytest.mark.slow
 @given(st.lists(st.binary(min_size=1, max_size=3000).map(lambda part: part * 11), max_size=9))
 def test_input_arrives_whole_and_in_even_pieces(parts: list[bytes]) -> None:
     """The pieces do not depend on the writes of the sender: the guest must not notice its speed."""

@@ -57,6 +57,7 @@ def members(archive: Path) -> dict[str, str]:
         return {name: file.read().decode() for name, file in files.items() if file is not None}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shell", SHELLS, ids=lambda shell: shell[0])
 def test_a_shell_takes_it(tmp_path: Path, shell: list[str]) -> None:
     done = run(shell, tmp_path, "-t", "1", "-i", "1", "-o", "here")
@@ -105,6 +106,7 @@ def stand_ins(folder: Path) -> str:
     return f"{programs}:/usr/bin:/bin"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shell", SHELLS, ids=lambda shell: shell[0])
 def test_hidden_addresses_keep_their_relations(tmp_path: Path, shell: list[str]) -> None:
     done = run(shell, tmp_path, "-t", "1", "-i", "1", "-a", "-o", "here", path=stand_ins(tmp_path))

@@ -263,6 +263,7 @@ LINES = st.sampled_from(
 )
 
 
+@pytest.mark.slow
 @given(st.lists(st.one_of(LINES, st.text(max_size=60)), max_size=12))
 def test_any_text_becomes_facts(lines: list[str]) -> None:
     """No text raises an exception, and what was recognised becomes records."""

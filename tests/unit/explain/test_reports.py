@@ -113,6 +113,7 @@ def test_every_report_is_described() -> None:
     assert folders == known == {number for number in known if f"| {number} |" in table}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CAPTURES)
 def test_captures_alone(name: str) -> None:
     report = explain(UNIT / "captures" / f"{name}.pcap")

@@ -73,6 +73,7 @@ def test_values_are_numbers_of_one_quantity_or_names(
     assert (axis.scale, axis.numbers) == (scale, pytest.approx(numbers) if numbers else None)
 
 
+@pytest.mark.slow
 def test_lines_stand_at_their_values(tmp_path: Path) -> None:
     """Sizes of 10 kB, 20 kB and 2000 kB stood at equal distances, so that slopes meant nothing."""
     results = _results(tmp_path, "10 kB", "20 kB", "2000 kB")
@@ -84,6 +85,7 @@ def test_lines_stand_at_their_values(tmp_path: Path) -> None:
     assert axis.places == pytest.approx(places), "the report has another axis"
 
 
+@pytest.mark.slow
 def test_values_with_mixed_units_get_lines(tmp_path: Path) -> None:
     """In other units, the same sweep had bars, and with --kind lines points that nothing joined."""
     made = build_figure(_results(tmp_path, "2 MB", "500 kB", "1 MB"), FigureChoice())
@@ -101,6 +103,7 @@ def test_words_for_values_stand_at_the_values(tmp_path: Path) -> None:
     assert names[1][0] == "a page"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", ["linear", "log", None])
 @pytest.mark.parametrize("width", ["8.5 cm", None])
 def test_names_of_values_do_not_collide(tmp_path: Path, scale: Any, width: str | None) -> None:
@@ -155,6 +158,7 @@ sweep."workloads.bulk.size" = ["50 kB", "500 kB", "5 MB"]
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [None, "8.6 cm"], ids=["usual", "column"])
 @pytest.mark.parametrize("scale", [None, "linear", "log"])
 def test_points_of_many_lines_stay_inside_and_near_their_value(

@@ -126,6 +126,7 @@ def test_some_lines_of_many_have_all_values() -> None:
         assert set(counts.values()) == {6 // len(values)}, counts
 
 
+@pytest.mark.slow
 def test_too_many_lines_are_an_overview_unless_they_were_asked_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -143,6 +144,7 @@ def test_too_many_lines_are_an_overview_unless_they_were_asked_for(
     assert output_of(monkeypatch, capsys, "figure", tmp_path / "made", *words).status == 0
 
 
+@pytest.mark.slow
 def test_too_many_points_over_time_name_the_keys_that_vary(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -41,6 +41,7 @@ def _make(tmp_path: Path, text: str, **choice: Any) -> FigureSpec:
     return build_figure(open_results(tmp_path / "made"), FigureChoice(**choice))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "choice", "kind", "shows"),
     [
@@ -60,6 +61,7 @@ def test_what_it_shows(tmp_path: Path, text: str, choice: dict[str, Any], kind: 
     assert (drawing.kind, drawing.shows) == (kind, shows)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("choice", "legend", "first"),
     [
@@ -109,6 +111,7 @@ def test_anything_else_shows_the_form(choice: dict[str, Any], form: str) -> None
     assert refused.value.hint == f"write {form}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("choice", [{}, {"kind": "time", "points": (("delay", "30 ms"),)}, {"kind": "bars"}])
 def test_the_note_names_what_the_command_line_changed(tmp_path: Path, choice: dict[str, Any]) -> None:
     make_results(tmp_path / "made", TWO_LINES, overrides=["links.link1.rate=40 Mbit/s", "links.link2.loss=1 %"])
@@ -117,6 +120,7 @@ def test_the_note_names_what_the_command_line_changed(tmp_path: Path, choice: di
     assert "command line" not in _make(tmp_path / "plain", TWO_LINES, **choice).note
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "width"), [("time", "12 cm"), ("bars", "8.6 cm"), ("cdf", None)])
 def test_a_note_for_the_caption_is_printed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], kind: str, width: str | None
@@ -143,6 +147,7 @@ def test_a_note_for_the_caption_is_printed(
     assert note[-1] == changed, "its lines break elsewhere than in the figure"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "choice"),
     [
@@ -151,8 +156,8 @@ def test_a_note_for_the_caption_is_printed(
         pytest.param(TWO_LINES, {}, id="lines"),
         pytest.param(TWO_LINES, {"kind": "bars"}, id="bars"),
         pytest.param(NAMES, {}, id="many names"),
-        pytest.param(MANY, {}, id="32 numbers", marks=pytest.mark.slow),
-        pytest.param(MANY, {"kind": "bars"}, id="64 bars", marks=pytest.mark.slow),
+        pytest.param(MANY, {}, id="32 numbers"),
+        pytest.param(MANY, {"kind": "bars"}, id="64 bars"),
         pytest.param(TWO_LINES, {"kind": "cdf", "metric": "goodput_mbps"}, id="distribution"),
     ],
 )
@@ -200,6 +205,7 @@ def _texts(drawing: Any) -> list[Any]:
     ]
 
 
+@pytest.mark.slow
 def test_files_are_equal_and_of_three_formats(tmp_path: Path) -> None:
     drawing = _make(tmp_path, TWO_LINES)
     heads = {".svg": b"<?xml", ".png": b"\x89PNG", ".pdf": b"%PDF"}

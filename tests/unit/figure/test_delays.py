@@ -110,6 +110,7 @@ def test_the_panel_is_legible_and_says_what_it_shows() -> None:
     )
 
 
+@pytest.mark.slow
 def test_delays_that_differ_little_begin_at_zero() -> None:
     figure = OverTime("t", (_column("good", GOOD),))
     assert figure.key == ["delay: of the messages that were due in each 0.5 s"]

@@ -32,6 +32,7 @@ def test_equal_figures_are_drawn_once(tmp_path: Path) -> None:
     assert files[0].read_bytes() == text, "equal figures give equal bytes"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("broken", ["f.svg", "f.png"])
 def test_what_is_not_whole_is_drawn_again(tmp_path: Path, broken: str) -> None:
     files = save(FIGURE, tmp_path, "f")

@@ -130,6 +130,7 @@ def test_text_is_not_taken_for_mathematics(tmp_path: Path) -> None:
     assert "low $x$" in svg
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [120, 400])
 def test_very_many_positions_have_a_figure(tmp_path: Path, count: int) -> None:
     """The room for a name did not suffice for one letter."""
@@ -174,6 +175,7 @@ def test_lines_with_means_have_their_own_intervals(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("of", ["wide", "long", "runs", "table"])
 def test_tables_of_results_give_the_figure_of_the_results(tmp_path: Path, of: str) -> None:
     """A user adds a line or a column to what the lab has written."""
@@ -199,6 +201,7 @@ def test_tables_of_results_give_the_figure_of_the_results(tmp_path: Path, of: st
     assert "link2.delay" in svg
 
 
+@pytest.mark.slow
 def test_what_was_found_on_sockets_is_no_setting(tmp_path: Path) -> None:
     """A newcomer's figure said that congestion_control changes with congestion_control, and mixed points."""
     swept = TWO_LINES.replace(
@@ -241,6 +244,7 @@ def test_a_label_that_is_longer_than_the_figure_is_high_has_two_lines(tmp_path: 
         assert "goodput of" in _svg(tmp_path, made), "it has room"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["lines", "bars"])
 def test_models_and_a_level_are_in_the_legend_and_the_note(tmp_path: Path, kind: str) -> None:
     plain = _draw(tmp_path, RUNS, metric="share", kind=kind, points={"control": "reno"}, x="flows")

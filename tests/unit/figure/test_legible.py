@@ -112,6 +112,7 @@ sweep."hosts.client.transport.modes.access2" = ["backup", "handover"]
 """
 
 
+@pytest.mark.slow
 def test_a_figure_says_which_part_it_shows(tmp_path: Path) -> None:
     make_results(tmp_path / "made", MODES)
     results = open_results(tmp_path / "made")
@@ -259,6 +260,7 @@ def test_an_unknown_kind_is_refused() -> None:
         FigureChoice(kind=unknown)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["tcp", "protocol mptcp, congestion_control cubic, scheduler default, link1.delay"])
 def test_a_legend_leaves_the_plot_its_width(name: str) -> None:
     """Twelve long names took three fifths of the figure."""

@@ -74,6 +74,7 @@ def _are_apart(box: Any, other: Any) -> bool:
     return False
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("draw", "curves", "count"),
     [

@@ -32,6 +32,7 @@ def _bars(made: FigureSpec) -> tuple[dict[str, list[float]], Any]:
         return {name: [float(bar.get_height()) for bar in bars] for name, bars in series}, axes
 
 
+@pytest.mark.slow
 def test_paths_are_side_by_side(results: Results) -> None:
     """It was refused: "no run has the metric share_percent", of a folder in which compare tabulates it."""
     made = build_figure(results, SHARE)
@@ -52,6 +53,7 @@ def test_paths_are_side_by_side(results: Results) -> None:
     assert _bars(with_workload)[0] == bars
 
 
+@pytest.mark.slow
 def test_paths_can_be_chosen_and_named(results: Results) -> None:
     first, second = _bars(build_figure(results, SHARE))[0].items()
     named, axes = _bars(build_figure(results, replace(SHARE, labels=((first[0], "Wi-Fi"), ("path", "line")))))

@@ -106,6 +106,7 @@ def _hidden_labels(axis: Any) -> list[Any]:
     return [tick.label1 for tick in ticks if not low - 1e-9 <= tick.get_loc() <= high + 1e-9]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CHOICES)
 def test_all_words_of_a_narrow_figure_have_room(results: Results, name: str) -> None:
     """At one column's width the legend was cut off, and labels of panels were one word."""
@@ -133,6 +134,7 @@ def _png_size(file: Path) -> tuple[int, int]:
     return int(across), int(up)
 
 
+@pytest.mark.slow
 def test_a_figure_has_the_size_that_was_asked_for(
     results: Results, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -148,6 +150,7 @@ def test_a_figure_has_the_size_that_was_asked_for(
     assert _png_size(file) == (1280, 1000), "the usual width"
 
 
+@pytest.mark.slow
 def test_a_legend_below_does_not_make_a_figure_higher_than_asked_for(results: Results) -> None:
     points = tuple(("scheduler", name) for name in ("ecf", "blest", "priority"))
     points += tuple(("congestion_control", name) for name in ("lia", "olia"))
@@ -175,6 +178,7 @@ def test_too_small_a_figure_is_refused(results: Results, tmp_path: Path) -> None
     assert refused.value.hint == "write the size on paper: cm, mm, in or pt"
 
 
+@pytest.mark.slow
 def test_a_refusal_has_the_units_that_the_user_wrote(results: Results, tmp_path: Path) -> None:
     """All were inches."""
     few = FigureChoice(kind="bars", points=(("scheduler", "ecf"),))
@@ -190,6 +194,7 @@ def test_a_refusal_has_the_units_that_the_user_wrote(results: Results, tmp_path:
         build_figure(results, replace(few, width="3 cm", labels=(("cubic", words),))).write(tmp_path / "a.png")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("label", "is_below"), [("the kernel's one", True), ("both", False)])
 def test_a_legend_of_a_column_takes_no_half_of_it(results: Results, label: str, is_below: bool) -> None:
     """It took 1.3 of 3.4 inches, and the plot had less than half of the width."""
@@ -209,6 +214,7 @@ def test_a_legend_of_a_column_takes_no_half_of_it(results: Results, label: str, 
         assert legend.x1 < drawing.bbox.width
 
 
+@pytest.mark.slow
 def test_a_title_has_the_width_of_its_figure(results: Results) -> None:
     """The title of four runs side by side was broken as if it were above one plot."""
     made = build_figure(results, replace(CHOICES["four times"], width=None, title=" ".join(["words"] * 20)))

@@ -20,6 +20,7 @@ def fit_line(line: ModelLine, load: float, *, at_sender: bool = True, seconds: f
     return estimate_line(traces[0], "line1")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("at_sender", [True, False])
 @pytest.mark.parametrize(
     "line",
@@ -41,6 +42,7 @@ def test_an_overloaded_line_is_found_again(line: ModelLine, at_sender: bool) -> 
     assert estimated.queue.value == pytest.approx(line.queue, abs=max(0.1 * line.queue, frame_s) + 0.002)
 
 
+@pytest.mark.slow
 def test_random_loss_is_told_from_a_full_queue() -> None:
     line = fit_line(ModelLine(20e6, 0.03, 0.1, loss=0.005), 1.3, seconds=12)
     assert line.loss.kind == "measured"

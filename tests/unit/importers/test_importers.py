@@ -401,6 +401,7 @@ def test_slots_of_netem(words: str, wanted: str) -> None:
     assert wanted in import_texts({"a.sh": text}).text
 
 
+@pytest.mark.slow
 @settings(max_examples=20, phases=[Phase.explicit, Phase.generate])
 @given(forward=directions(), backward=directions())
 def test_the_commands_of_a_plan_import_to_the_same_links(

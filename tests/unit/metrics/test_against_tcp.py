@@ -139,6 +139,7 @@ def test_the_name_of_a_zip_is_no_other_setting(tmp_path: Path) -> None:
     assert named.rows[-1].samples[OVER_TCP] == bare.rows[-1].samples[OVER_TCP]
 
 
+@pytest.mark.slow
 def test_a_name_that_stands_for_other_keys_is_another_setting(tmp_path: Path) -> None:
     """What a label hides counts: TCP with a queue of another length is not compared."""
     queues = '"links.link1.queue" = ["10 ms", "20 ms", "20 ms"]\n'

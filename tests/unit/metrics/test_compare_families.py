@@ -58,6 +58,7 @@ def _draw_recorded_on_other_seeds(random: Random) -> list[dict[int, float]]:
     return [{seed: next(left) for seed in range(6 * number, 6 * number + 6)} for number in range(12)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "make", [_draw_on_shared_seeds, _draw_on_other_seeds, _draw_recorded_pairs, _draw_recorded_on_other_seeds]
 )

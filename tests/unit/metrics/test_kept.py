@@ -36,6 +36,7 @@ def measured_runs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return done
 
 
+@pytest.mark.slow
 def test_a_kept_result_is_the_measured_one(recordings: list[Recording], measured_runs: list[str]) -> None:
     first = [cached_result(recording) for recording in recordings]
     again = [cached_result(Recording(recording.folder)) for recording in recordings]

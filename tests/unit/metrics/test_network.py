@@ -268,6 +268,7 @@ def test_results_have_it(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_loss_that_differs_from_the_scenario_is_a_warning(tmp_path: Path) -> None:
     make_results(tmp_path / "r")
     some = sorted((tmp_path / "r" / "runs").iterdir())[0]

@@ -26,6 +26,7 @@ def test_independent_losses(packets: int, chance: float) -> None:
     assert sum(masses[high + 1 :]) <= 0.0005 < sum(masses[high:])
 
 
+@pytest.mark.slow
 def test_independent_losses_as_in_scipy() -> None:
     """From no packet to millions, and from losses that hardly ever happen to certain ones."""
     random = Random(1)
@@ -60,6 +61,7 @@ def _masses(chain: BurstChain, packets: int) -> np.ndarray[tuple[int], np.dtype[
     return good + bad
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "chain", [BurstChain(0.01, 0.2, 1.0, 0.0), BurstChain(0.02, 0.25, 0.8, 0.01), BurstChain(0.3, 0.5, 0.5, 0.1)]
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ipaddress
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -36,6 +37,7 @@ def _reachable(graph: Graph, port: Port, target: Port, relays: set[str]) -> bool
     return False
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(pairs=_PAIRS, relays=st.sets(st.sampled_from(NAMES)))
 def test_paths_of_a_node_that_does_not_forward(pairs: list[tuple[str, str]], relays: set[str]) -> None:
@@ -48,6 +50,7 @@ def test_paths_of_a_node_that_does_not_forward(pairs: list[tuple[str, str]], rel
                 assert graph.enters(port, target) == graph.leads(port, target)
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(pairs=_PAIRS, relays=st.sets(st.sampled_from(NAMES)))
 def test_paths_of_a_node_that_forwards(pairs: list[tuple[str, str]], relays: set[str]) -> None:

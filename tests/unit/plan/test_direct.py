@@ -89,6 +89,7 @@ def test_a_program_that_a_shell_starts_is_needed() -> None:
     assert dispensable_programs([]) == frozenset()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: str(file.relative_to(ROOT / "examples")))
 def test_examples_need_neither(file: Path) -> None:
     plan = plan_of(file)

@@ -169,6 +169,7 @@ def test_own_tables_have_the_first_and_last_quantile(quantiles: list[int], delay
     assert grain <= (quantiles[-1] - quantiles[0]) / 32_000 + 2
 
 
+@pytest.mark.slow
 @given(share=st.integers(62_000, 10**9 - 62_000), delay=st.integers(1, 2 * 10**9))
 def test_reordered_share(share: int, delay: int) -> None:
     drawn = _possible_delays_ns(_spread(delay=f"{delay} ns", reorder=f"{share} ppb"))

@@ -32,6 +32,7 @@ MEASURED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("example", MEASURED)
 def test_within_a_factor_of_three(example: str) -> None:
     points = load(EXAMPLES / f"{example}.toml").points

@@ -42,6 +42,7 @@ to = "server"
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("table", MEASURED)
 def test_within_a_factor_of_three(table: str) -> None:
     points = load(STUDIES / f"{table}.toml").points

@@ -67,6 +67,7 @@ def test_delays_stay_valid_and_span_one_packet(rate: int, delay: int, jitter: in
     assert packet == 0 if offset is None else low <= offset < low + packet
 
 
+@pytest.mark.slow
 @given(delay=st.integers(0, 2 * 10**9), rate=st.integers(1000, 10**11), quantum=st.integers(0, 10**5))
 def test_starts_shift_by_less_than_a_round_trip(delay: int, rate: int, quantum: int) -> None:
     flow = {**FLOW, "read_quantum": f"{quantum} us", "start": "3 s"}
@@ -81,6 +82,7 @@ def test_starts_shift_by_less_than_a_round_trip(delay: int, rate: int, quantum: 
         assert client.deadline_ns - client.start_ns == 3600 * 10**9
 
 
+@pytest.mark.slow
 @given(
     start=st.integers(0, 10**12),
     spread=st.integers(0, 10**12),

@@ -41,6 +41,7 @@ def plan_of(example: Path) -> Plan:
     return compile_plan(load(example).points[-1].scenario, seed=1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: str(file.relative_to(ROOT / "examples")))
 def test_examples_declare_their_programs(file: Path) -> None:
     assert _undeclared_steps(plan_of(file)) == []

@@ -128,6 +128,7 @@ def test_one_among_others_is_named(old: Path, results_folder: Path) -> None:
     assert [notice for notice in experiment.notices if "reads only format" in str(notice.where)]
 
 
+@pytest.mark.slow
 def test_a_study(tmp_path: Path) -> None:
     """Its table has the rows of its document, and each run is named that cannot be shown beside it."""
     folder = tmp_path / "subramani2018"

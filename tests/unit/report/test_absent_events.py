@@ -119,6 +119,7 @@ def test_a_figure_names_what_its_bars_leave_out() -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_measurement_keeps_infinite_values_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One infinity would make a mean infinite."""
     make_results(tmp_path / "made", TWO_LINES)

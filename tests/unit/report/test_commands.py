@@ -41,6 +41,7 @@ def test_an_unfinished_sweep_continues_in_its_folder(tmp_path: Path, monkeypatch
     assert single.startswith("mptcplab run two.toml --out 'some where' --seed 1 --repeats 1 --set ")
 
 
+@pytest.mark.slow
 def test_finished_results_are_made_again_in_their_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     whole, _ = _commands(_make(Path("mine"), str(tmp_path / "two.toml")))
@@ -49,6 +50,7 @@ def test_finished_results_are_made_again_in_their_folder(tmp_path: Path, monkeyp
     assert f"--out {tmp_path}/other " in whole, "the file is not here, so the command runs somewhere else"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("planned", [False, True])
 def test_the_default_folder_needs_no_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, planned: bool) -> None:
     monkeypatch.chdir(tmp_path)

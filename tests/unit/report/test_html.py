@@ -42,6 +42,7 @@ def _only_section(folder: Path) -> ExperimentSection:
     return section
 
 
+@pytest.mark.slow
 def test_same_numbers_as_the_table(tmp_path: Path) -> None:
     make_results(tmp_path / "r")
     results = open_results(tmp_path / "r")
@@ -73,6 +74,7 @@ def test_order_of_contents(tmp_path: Path) -> None:
     assert places == sorted(places)
 
 
+@pytest.mark.slow
 def test_what_the_command_line_changed_is_below_the_question(tmp_path: Path) -> None:
     make_results(tmp_path / "r", overrides=["links.link1.rate=40 Mbit/s", "links.link1.loss=1 %"])
     text = " ".join(to_html(build_report(tmp_path / "r")).split())
@@ -185,6 +187,7 @@ def test_500_runs_are_below_8_mb(tmp_path: Path) -> None:
     assert size < 8e6
 
 
+@pytest.mark.slow
 def test_warnings_come_with_rows_and_commands(tmp_path: Path) -> None:
     folder = tmp_path / "r"
     make_results(folder, keep=lambda run: run.label != "protocol mptcp, delay 30 ms, seed 2")
@@ -223,6 +226,7 @@ def test_failed_runs(tmp_path: Path) -> None:
     assert warning.command.endswith("--seed 9 --repeats 1 --set transport.protocol=mptcp")
 
 
+@pytest.mark.slow
 def test_the_whole_command_counts_failed_runs(tmp_path: Path) -> None:
     folder = tmp_path / "r"
     make_results(folder, keep=lambda run: run.label != "protocol mptcp, delay 30 ms, seed 3")
@@ -233,6 +237,7 @@ def test_the_whole_command_counts_failed_runs(tmp_path: Path) -> None:
     assert _only_section(folder).repeat.commands[0].line.endswith("/r --seed 1 --repeats 3")
 
 
+@pytest.mark.slow
 def test_points_with_different_numbers_of_runs(tmp_path: Path) -> None:
     """Points that were repeated until they were certain: nothing is missing, and the file says how often."""
     folder = tmp_path / "r"
@@ -253,6 +258,7 @@ def test_no_warnings_is_said_only_when_it_is_so(tmp_path: Path) -> None:
     assert "did not finish" in text
 
 
+@pytest.mark.slow
 def test_the_resolved_scenario_is_a_file_that_runs(tmp_path: Path) -> None:
     """The same plan as recorded, to the letter: addresses, routes and commands depend on the order of the file."""
     text = TWO_LINES + (
@@ -316,6 +322,7 @@ def test_stretches_cover_everything(instants: list[int], most: int) -> None:
     assert all(np.diff(edges) > 0)
 
 
+@pytest.mark.slow
 def test_queues_are_drawn_when_they_were_recorded(tmp_path: Path) -> None:
     make_results(tmp_path / "r")
     assert "queue" not in drawing_of(_only_section(tmp_path / "r"), "timeline").panels

@@ -157,6 +157,7 @@ _WORD = st.text("abcdefgh>_19", min_size=1, max_size=12)
 _CELL = st.lists(_WORD, max_size=6).map(" ".join)
 
 
+@pytest.mark.slow
 @given(st.integers(1, 6).flatmap(lambda n: st.lists(st.tuples(*[_CELL] * n), min_size=1, max_size=4)), st.data())
 def test_words_stay_whole_where_they_fit(rows: list[tuple[str, ...]], data: st.DataObject) -> None:
     columns = tuple(f"c{number}" for number in range(len(rows[0])))

@@ -99,11 +99,13 @@ def test_there_are_packages() -> None:
     assert NAMES, "otherwise nothing is hidden below"
 
 
+@pytest.mark.slow
 def test_all_of_the_core_imports() -> None:
     done = run(IMPORTS)
     assert (done.returncode, done.stdout.strip()) == (0, ""), done.stderr
 
 
+@pytest.mark.slow
 def test_help_of_all_commands() -> None:
     done = command_ends()[HELP]
     assert (done.status, done.err) == (0, "")

@@ -182,6 +182,7 @@ def _hints() -> list[tuple[str, str]]:
     return [(output.place, output.hint) for output in _all_outputs() if output.hint]
 
 
+@pytest.mark.slow
 def test_there_are_many() -> None:
     print(f"{len(_messages())} messages, {len(_hints())} hints")
     assert len(_messages()) > 150

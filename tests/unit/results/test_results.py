@@ -147,6 +147,7 @@ def test_nothing_to_open(tmp_path: Path) -> None:
         open_results(tmp_path / "r")
 
 
+@pytest.mark.slow
 def test_who_sends(tmp_path: Path) -> None:
     make_results(tmp_path / "r", TWO_LINES.replace('duration = "2 s"', 'duration = "2 s", reverse = false'))
     place = next((tmp_path / "r" / "runs").iterdir())
@@ -179,6 +180,7 @@ def test_frames_of_what_the_lab_counted(tmp_path: Path) -> None:
     assert all(getattr(results, name).is_empty() for name in ("objects", "requests", "messages", "calls"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("frame", columns.FRAMES)
 def test_every_frame_has_all_documented_columns(tmp_path: Path, frame: str) -> None:
     """With a single flow, columns that only the lab's own samples have were missing; without samples, all were."""

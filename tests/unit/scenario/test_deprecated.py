@@ -70,6 +70,7 @@ def test_both_names_are_a_mistake(tmp_path: Path) -> None:
         load(_write(tmp_path, text))
 
 
+@pytest.mark.slow
 def test_the_command_line_prints_a_sentence(tmp_path: Path) -> None:
     file = _write(tmp_path, SCENARIO.format(key="speed"))
     program = (

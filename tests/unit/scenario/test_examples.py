@@ -68,6 +68,7 @@ def test_commands_take_a_name(
     )
 
 
+@pytest.mark.slow
 def test_the_list_and_a_file(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     status, out, _ = output_of(monkeypatch, capsys, "examples")
     assert status == Exit.DONE

@@ -177,6 +177,7 @@ def test_is_a_schema() -> None:
     assert len(json.dumps(SCHEMA)) < 190_000, "an editor reads it at every start"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "file", [file for file in SCENARIOS if file.name not in STUDY_DESCRIPTIONS], ids=lambda file: file.stem
 )
@@ -188,6 +189,7 @@ def test_accepts_the_fuzzers_base() -> None:
     assert list(VALIDATOR.iter_errors(tomllib.loads(VALID))) == []
 
 
+@pytest.mark.slow
 def test_refuses_mistakes_that_a_schema_can_detect(bad: Path) -> None:
     missed = [file.stem for file in _bad_files(bad) if not _errors(file)]
     caught = [file.stem for file in _bad_files(bad) if _errors(file)]
@@ -242,6 +244,7 @@ def _remove(table: Any, pattern: list[str]) -> None:
             _remove(table[name], pattern[1:])
 
 
+@pytest.mark.slow
 @settings(max_examples=300)
 @given(data=st.data(), kind=st.sampled_from([Rate, Duration, Size, Probability, Packets, QueueLength]))
 def test_patterns_of_quantities(data: st.DataObject, kind: type[Quantity] | type[QueueLength]) -> None:
@@ -301,6 +304,7 @@ def test_no_words_of_pydantic() -> None:
     assert SCHEMA["definitions"]["DirectionSettings"]["properties"]["queue"]["default"] == "100 ms"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(
     shutil.which("taplo", path=str(Path(sys.executable).parent)) is None, reason="taplo: a checker of TOML"
 )

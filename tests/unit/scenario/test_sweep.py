@@ -337,6 +337,7 @@ def _axis(link: str, *more: str) -> str:
     return f'"links.{link}.rate" = {json.dumps(values)}\n'
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("links", "axes", "message"),
     [

@@ -77,6 +77,7 @@ def test_golden_file(name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.
         assert compile_plan(point.scenario, seed=1).programs
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_every_suggestion_in_a_comment_can_be_used(name: str, tmp_path: Path) -> None:
     text = (GOLDEN / f"{name}.toml").read_text()
@@ -353,6 +354,7 @@ class Terminal:
         return status
 
 
+@pytest.mark.slow
 def test_questions_on_a_terminal(tmp_path: Path) -> None:
     terminal = Terminal(tmp_path, "asked.toml")
     for question, answer in (
@@ -397,6 +399,7 @@ def test_leaving_in_the_middle(tmp_path: Path, end: str) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_without_a_terminal_nothing_is_asked(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "mptcplab", "init", "quiet.toml"],

@@ -38,6 +38,7 @@ def test_last_window_may_be_shorter() -> None:
     assert series.steps[1] == _step(100, rate=2 * OPPORTUNITY_BYTES * 8 * 20)
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(0, 5000), min_size=1, max_size=300), st.integers(1, 700))
 def test_every_opportunity_counts_once(stamps: list[int], window_ms: int) -> None:
     stamps = [*sorted(stamps), 5000]

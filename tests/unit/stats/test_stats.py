@@ -130,6 +130,7 @@ def test_quantile_is_inside_its_interval_and_that_inside_the_values(values: list
     assert interval.value - scale <= interval.high <= max(values) + scale
 
 
+@pytest.mark.slow
 def test_bootstrap_is_reproducible_and_covers() -> None:
     """The median of 30 exponential values: about 95 % of 400 intervals cover ln 2, at least 91 % (four errors)."""
     random = np.random.default_rng(2)
@@ -143,6 +144,7 @@ def test_bootstrap_is_reproducible_and_covers() -> None:
     assert 0.91 < covering < 0.99
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [2, 5, 20, 100, 700])
 def test_bootstrap_is_that_of_scipy(n: int) -> None:
     """To the last bit, also in several batches; of values of one size, of very different ones, and of equal ones."""

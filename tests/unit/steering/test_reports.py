@@ -72,6 +72,7 @@ def test_another_key_is_refused() -> None:
         verify(b"x" * 32, _report().to_datagram(KEY))
 
 
+@pytest.mark.slow
 @given(JSON | _REPORT)
 def test_an_agent_that_lies_within_its_type_is_a_report_or_refused(document: Any) -> None:
     """Also one with the key: what it says either has the types that a decision needs, or is refused."""

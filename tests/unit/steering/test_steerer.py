@@ -238,6 +238,7 @@ EVENT = st.tuples(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(
     st.sampled_from(["ratio", "fair", "none"]),

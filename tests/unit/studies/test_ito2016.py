@@ -35,6 +35,7 @@ def test_mptcp_at_normal_delay_is_the_same_run_in_three_tables() -> None:
     assert plan != _plan("1", {"transport.congestion_control": "reno"})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("client", ["client1", "client2"])
 def test_tcp_at_normal_delay_is_the_same_run_in_two_tables(client: str) -> None:
     path = {"workloads.bulk.from": client}

@@ -240,6 +240,7 @@ def _document(beds: list[SampledBed], space: BedSpace, values: dict[str, dict[st
     return StoredCloud.from_json(document)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("studies")
 def test_the_parameter_that_moves_a_value_is_found(tmp_path: Path) -> None:
     """One value follows an axis, with a tenth of it as noise; the other one follows nothing."""
@@ -335,6 +336,7 @@ def test_indices_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert asked == [2, 1, 2]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("labs")
 def test_a_study_over_its_beds(studies: Path, tmp_path: Path) -> None:
     """The made runs have 45 and 60 Mbit/s in every bed: TCP agrees in all, MPTCP at 8 Mbit/s in none."""
@@ -356,6 +358,7 @@ def test_a_study_over_its_beds(studies: Path, tmp_path: Path) -> None:
     assert len(set(cells)) == 4
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("labs")
 def test_what_is_shipped_is_read_back(studies: Path, tmp_path: Path) -> None:
     """The largest number of beds is shipped, and read back as long as scenario and ranges stay as they are."""
@@ -416,6 +419,7 @@ def test_what_beds_decide_cannot_be_changed(studies: Path, tmp_path: Path, words
     assert "beds" in result.exception.message
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("labs")
 def test_a_changed_key_makes_another_document(studies: Path, tmp_path: Path) -> None:
     (studies / "made" / FILE).write_text(_MADE)
@@ -443,6 +447,7 @@ def test_a_failed_run_leaves_its_bed_out(labs: Labs, studies: Path, tmp_path: Pa
     assert not any("4 beds in" in line for line in reference.write(tmp_path))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("debian")
 def test_what_beds_lack_is_named_before_the_first_run(labs: Labs, studies: Path, tmp_path: Path) -> None:
     """A bed can have another kernel than its table, so the command that gets it names the beds, too."""

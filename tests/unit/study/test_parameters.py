@@ -47,6 +47,7 @@ def test_every_study_has_its_parameters(name: str) -> None:
     assert len(table.rows) == sum(1 + len(parameter.other) for parameter in tables[0].study.parameters)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", study_names())
 def test_every_key_that_a_scenario_sets_is_a_parameter(name: str) -> None:
     """The other direction: nothing decides a study's results that its table of parameters does not say."""
@@ -54,6 +55,7 @@ def test_every_key_that_a_scenario_sets_is_a_parameter(name: str) -> None:
     assert find_unnamed(tables, tables[0].study.parameters) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", study_names())
 def test_a_parameter_that_is_taken_away_is_missed(name: str) -> None:
     tables = select(name)

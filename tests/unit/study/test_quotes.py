@@ -32,6 +32,7 @@ _quotes = st.builds(Quote, _words, _words, st.none() | _words, st.lists(_rows, m
 _plain = st.text(st.characters(exclude_characters="{}", exclude_categories=["Cs"]), max_size=20)
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(_plain, _quotes), max_size=4), _plain)
 def test_every_quote_is_read_back(parts: list[tuple[str, Quote]], rest: str) -> None:
     text = "".join(f"{before}{quote}" for before, quote in parts) + rest
@@ -292,6 +293,7 @@ def _run(out: Path, *arguments: str) -> str:
 QUOTING = "It is {2.5: mptcp / tcp @ 8 Mbit/s}, and {2.5: mptcp @ 16 Mbit/s} further on."
 
 
+@pytest.mark.slow
 def test_one_invocation_fills_all(studies: Path, tmp_path: Path, measured_tables: list[str]) -> None:
     """Evidence is measured first, and stands where the file has it."""
     _make(studies, QUOTING)
@@ -304,6 +306,7 @@ def test_one_invocation_fills_all(studies: Path, tmp_path: Path, measured_tables
     assert "- It is 2.00, and" in (tmp_path / "made" / "table-1.md").read_text()
 
 
+@pytest.mark.slow
 def test_one_table_quotes_what_is_in_the_folder(studies: Path, tmp_path: Path, measured_tables: list[str]) -> None:
     _make(studies, QUOTING)
     assert "It is (not measured here: mptcplab reproduce made/2.5)" in " ".join(_run(tmp_path, "made/1").split())

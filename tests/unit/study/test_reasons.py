@@ -90,6 +90,7 @@ def test_damaged_reasons_are_refused(studies: Path, named: str, because: str, me
     assert message in (error.value.hint or "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", study_names())
 def test_every_shipped_reason_has_one_setting(name: str) -> None:
     for selected in select(name):

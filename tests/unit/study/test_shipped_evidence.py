@@ -61,6 +61,7 @@ def test_every_verdict_can_be_computed(selected: SelectedTable) -> None:
     assert [claim.claim.text for claim in judged if claim.verdict == OPEN] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", study_names())
 def test_every_published_value_and_claim_counts_once(name: str) -> None:
     """In the table that repeats nothing, and in one test bed only, whichever of them is the headline."""
@@ -103,6 +104,7 @@ def test_a_claim_without_seeds_is_not_judged(name: str) -> None:
             assert seeds or not needs or claim.fitted or claim.verdict == OPEN, (judged.selected.name, claim.claim.text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", study_names())
 def test_the_class_over_beds_follows_from_the_shipped_beds(name: str) -> None:
     """Computed here from the numbers alone: enough beds in full form, a share of agreement, a named parameter."""
@@ -121,6 +123,7 @@ def test_the_class_over_beds_follows_from_the_shipped_beds(name: str) -> None:
             assert share >= 0.95 if cell.verdict == IN_BEDS else (0 < share < 0.95 and over.moved_by)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", study_names())
 def test_shipped_beds_are_those_of_the_tables(name: str) -> None:
     """Every bed has a value or None for each cell of the cloud, and claims are the study's as it is now."""

@@ -41,6 +41,7 @@ def _tables() -> list[SelectedTable]:
     return select(None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("selected", _tables(), ids=lambda selected: selected.name)
 def test_every_published_value_is_measured(selected: SelectedTable) -> None:
     """Rows and columns exist among the scenario's points; explanations and --quick name rows that exist."""
@@ -72,6 +73,7 @@ def _cells(selected: SelectedTable, point: SweepPoint) -> list[tuple[str, str]]:
     return cells
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("selected", _tables(), ids=lambda selected: selected.name)
 def test_quick_is_a_part_of_the_table(selected: SelectedTable) -> None:
     """Its changes are keys of the scenario, and leave what rows and columns are told by."""

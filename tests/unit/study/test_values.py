@@ -241,6 +241,7 @@ def test_what_no_run_has_is_not_certain() -> None:
         assert judged.verdict == verdict, judged.quantities
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("selected", select(None), ids=lambda selected: selected.name)
 def test_shares_name_links(selected: SelectedTable) -> None:
     """A line that is not there would have a share of 0 in every run."""

@@ -319,6 +319,7 @@ def test_the_demonstration_says_what_it_will_do(tmp_path: Path, kernels: str, st
     assert _announce(tmp_path, kernels) == steps
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kernels", "steps"),
     [

@@ -42,6 +42,7 @@ def test_other_rows_stay(values: tuple[list[float], list[float]]) -> None:
     assert with_single_runs([row], 2) == [row]
 
 
+@pytest.mark.slow
 def test_the_true_difference_is_in_all_intervals_of_a_family_as_often_as_promised() -> None:
     """Bonferroni's intervals miss at least one of four in at most 5 % of families; 6.5 % is three deviations above."""
     drawn = random.Random(7)

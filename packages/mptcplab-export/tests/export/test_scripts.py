@@ -102,6 +102,7 @@ def _check_same_state(scenario: Scenario, plain: LabOutput, scripted: LabOutput)
             assert actual == expected, f"{node}: {name}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", ["ipv4", "ipv6"])
 def test_scripts_make_the_same_nodes(bench: Bench, family: str) -> None:
     """Scripts give every node a plan's addresses, routes, rules, endpoints, limits, settings and packet rules."""
@@ -223,6 +224,7 @@ def _states(bench: Bench, node: str, steps: str, **devices: str) -> tuple[dict[s
     return {name: [re.sub(r" id \d+ ", " ", line) for line in lines] for name, lines in states.items()}, output
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("node", "devices", "traces"),
     [

@@ -79,6 +79,7 @@ def _programs(plan: Plan, scenario: Scenario, node: str) -> list[str]:
     return [server.name for server in servers if server.name not in others and not server.name.startswith(CAPTURE)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: str(file.relative_to(ROOT)))
 def test_all_that_a_plan_gives_a_node_is_in_its_configuration(file: Path) -> None:
     points = load(file).points
@@ -185,6 +186,7 @@ def test_a_real_machine_asks_for_its_neighbours() -> None:
     assert any("known neighbours" in note for note in collect(scenario, "client", ExportMachine({})).notes)
 
 
+@pytest.mark.slow
 def test_a_kind_with_commands_of_its_own_is_refused() -> None:
     code = (
         "from pathlib import Path; from mptcplab_export.collect import ExportMachine, collect\n"

@@ -76,6 +76,7 @@ def test_networks_have_every_address_route_and_rule(node: str, family: str) -> N
         assert text.count(f"[{section}]") == len(lines), section
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("node", ["client", "phone", "r1", "r2", "r3"])
 def test_units_pass_verification(node: str, family: str, tmp_path: Path) -> None:

@@ -74,12 +74,14 @@ def bodies(draw: st.DrawFn) -> bytes:
     return head + bytes(32) + b"".join(mixed)
 
 
+@pytest.mark.slow
 @given(st.lists(bodies(), max_size=12), st.integers(400, 32768), st.integers(1, 3))
 def test_sockets_are_those_of_the_python_codec(sampler: Parts, messages: list[bytes], room: int, count: int) -> None:
     with Answers(*[dump(messages, room)] * count) as answers:
         assert sampler.sockets(answers.fd, "client", count) == expected_rows(messages, "client", count)
 
 
+@pytest.mark.slow
 def test_every_field_of_tcp_info_has_its_place_in_infos_of_every_length(sampler: Parts) -> None:
     info = bytes((37 * at + at // 7) % 251 + 1 for at in range(300))
     head = bytes((socket.AF_INET, 1, 0, 0))
@@ -159,6 +161,7 @@ def watched_sockets(draw: st.DrawFn) -> bytes:
 SCHEDULERS = st.lists(st.tuples(TOKENS, st.sampled_from(["default", "roundrobin"])), unique_by=lambda pair: pair[0])
 
 
+@pytest.mark.slow
 @given(
     st.lists(
         st.tuples(
