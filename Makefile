@@ -2,7 +2,7 @@
 #
 # make demo    measure a published table again, in its short form: what this project is about, in one command. With
 #              WHEELS=FOLDER it takes the lab kernels of a release's wheel from there instead of building them
-# make quick   linters, spelling, style, type checks, and the unit tests that are not marked slow: some minutes, after every change
+# make quick   linters, spelling, style, type checks, and the unit tests that are not marked slow: two minutes, after every change
 # make test    linters, spelling, style, type checks, all tests; how long each took is in build/tests.xml (docs/tests.md); FRESH=1
 #              takes no recordings of an earlier session
 # make cpu-tests   tests of nodes with a CPU, which need a kernel of their own (docs/cpu.md): a build of some minutes, once

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 from typing import Any
 
@@ -138,19 +138,20 @@ _ROWS = (
 )
 
 
+@cache
 def tables() -> dict[str, Callable[[], str]]:
     """Return the functions that make tables by their names on the page, of those for which anything was measured."""
-    return {name: make for name, make in _measured_tables().items() if name not in _ROWS}
-
-
-def row_tables() -> dict[str, Callable[[], str]]:
-    """Return the functions that make the tables of ``rows/``, by name, of those for which anything was measured."""
-    return {name: make for name, make in _measured_tables().items() if name in _ROWS}
+    return _measured_tables(name for name in _TABLES if name not in _ROWS)
 
 
 @cache
-def _measured_tables() -> dict[str, Callable[[], str]]:
+def row_tables() -> dict[str, Callable[[], str]]:
+    """Return the functions that make the tables of ``rows/``, by name, of those for which anything was measured."""
+    return _measured_tables(name for name in _TABLES if name in _ROWS)
+
+
+def _measured_tables(names: Iterable[str]) -> dict[str, Callable[[], str]]:
     """Return the tables of which anything was measured; each is made once, as the measurements are read once."""
     head_and_rule = 2
-    tables_made_once = {name: cache(make) for name, make in _TABLES.items()}
+    tables_made_once = {name: cache(_TABLES[name]) for name in names}
     return {name: make for name, make in tables_made_once.items() if len(make().splitlines()) > head_and_rule}

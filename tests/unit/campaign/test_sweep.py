@@ -84,6 +84,7 @@ def execute(
     return rounds.sorted_runs(done), rounds
 
 
+@pytest.mark.slow
 def test_points_take_turns_and_stand_together_in_the_end(tmp_path: Path) -> None:
     hand = Hand(lambda _: 1)
     done, rounds = execute(tmp_path, experiment_of(tmp_path), hand, jobs=1)
@@ -100,6 +101,7 @@ def test_points_take_turns_and_stand_together_in_the_end(tmp_path: Path) -> None
     assert [completed.result for completed in again] == [completed.result for completed in done]
 
 
+@pytest.mark.slow
 def test_fresh_makes_each_again_once(tmp_path: Path) -> None:
     hand = Hand(lambda _: 1)
     for _ in range(2):
@@ -122,6 +124,7 @@ def test_two_points_that_are_the_same_run(tmp_path: Path) -> None:
         assert [(row.settings["kernel"], row.goodput_mbps.n) for row in rows] == [("7.2", 3), ("7.2-kkkkkkkkkkkk", 3)]
 
 
+@pytest.mark.slow
 def test_two_commands_in_one_folder(tmp_path: Path) -> None:
     """Beside each other, each run is made once, and both have everything."""
     hand = Hand(lambda _: 1, seconds=0.05)
@@ -238,6 +241,7 @@ def test_repeat_until_goes_on_after_an_interruption(tmp_path: Path) -> None:
     assert [completed.result for completed in resumed] == [completed.result for completed in whole]
 
 
+@pytest.mark.slow
 def test_repeat_until_has_a_cap(tmp_path: Path) -> None:
     text = UNTIL.replace('"2 %"', '"0.01 %"').replace("max = 20", "max = 7")
     done, rounds = execute(tmp_path, experiment_of(tmp_path, text), Hand(_noisy))

@@ -270,6 +270,7 @@ def _long(count: int) -> Iterator[Frame]:
         yield Frame(number * 8000 + number % 7, *ends, 1514, 1448, ACK, number * 1448 % 2**32, number % 100 == 0)
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_a_connections_length() -> None:
     """After the first thousand packets, nothing is kept of any other: ten times as many need no more."""
     peaks = []

@@ -212,6 +212,7 @@ def test_only_the_largest_lab_counts() -> None:
     assert list(find_memory_missing(0, [])) == []
 
 
+@pytest.mark.slow
 def test_labs_wait_for_each_others_memory() -> None:
     """Of 5 GiB, two labs of 2 GiB run at once, and the third when one has ended."""
     budget = MemoryBudget(5 * GIB)

@@ -81,6 +81,7 @@ def test_without_input(tmp_path: Path) -> None:
     assert (given_input.starved, given_input.watched_descriptors, list(tmp_path.iterdir())) == (False, [], [])
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(st.binary(max_size=9000), st.booleans()), max_size=12))
 def test_output_arrives_whole(parts: list[tuple[bytes, bool]]) -> None:
     """The guest writes it to files; True begins the next file."""

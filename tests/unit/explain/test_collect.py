@@ -139,6 +139,7 @@ def test_the_command_prints_it() -> None:
     assert CliRunner().invoke(commands, ["collect"]).stdout == SCRIPT.read_text()
 
 
+@pytest.mark.slow
 def test_the_command_runs_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     result = CliRunner().invoke(commands, ["collect", "--run", "--seconds", "1", "--name", "here", "--hide"])

@@ -121,6 +121,7 @@ def test_captures_alone(name: str) -> None:
     assert reasons == ([] if CAPTURES[name] is None else [CAPTURES[name]])
 
 
+@pytest.mark.slow
 def test_without_evidence_the_answer_names_the_commands_that_would_get_it() -> None:
     report = explain(UNIT / "captures" / "late-mapping.pcap")
     assert report.explanations == ()

@@ -95,6 +95,7 @@ def test_values_with_mixed_units_get_lines(tmp_path: Path) -> None:
     assert [name for name, _ in names] == ["500 kB", "1 MB", "2 MB"]
 
 
+@pytest.mark.slow
 def test_words_for_values_stand_at_the_values(tmp_path: Path) -> None:
     made = build_figure(_results(tmp_path, "10 kB", "20 kB", "2000 kB"), FigureChoice(labels=(("20 kB", "a page"),)))
     _, places, names = _axis_of(made)

@@ -106,6 +106,7 @@ def test_the_capacity_follows_a_trace_step_by_step(tmp_path: Path) -> None:
     assert _values(line) == [(0, 50), (0.4, 20), (0.6, 35.5)], "the last step is after the end"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("links", "events"),
     [

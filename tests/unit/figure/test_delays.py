@@ -89,6 +89,7 @@ def test_one_sees_when_a_call_became_bad() -> None:
     assert delays_of((), (), (), 130.0) is None
 
 
+@pytest.mark.slow
 def test_the_panel_is_legible_and_says_what_it_shows() -> None:
     figure = OverTime("t", (_column("fades", FADED), _column("good", GOOD)))
     assert figure.shown == ("rate", "delay", "rtt")
@@ -162,6 +163,7 @@ def test_messages_have_the_instants_at_which_they_were_due(described: dict[str, 
     assert (messages.interval_s, messages.size) == (0.02, {"voip": 172, "stream": 1200}[described["kind"]])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("highest", "scale", "label"), [(6000.0, "log", "RTT, ms (log.)"), (900.0, "linear", "RTT, ms")]
 )

@@ -163,6 +163,7 @@ def test_a_figure_says_which_part_it_shows(tmp_path: Path) -> None:
         build_figure(results, FigureChoice(labels=(("backup", "handover"),)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["bars", "cdf"])
 def test_labels_name_metrics_and_workloads(tmp_path: Path, kind: Any) -> None:
     make_results(tmp_path / "made", MODES)

@@ -67,6 +67,7 @@ def test_paths_can_be_chosen_and_named(results: Results) -> None:
     assert axes.get_xlabel() == "path"
 
 
+@pytest.mark.slow
 def test_other_kinds(results: Results) -> None:
     lines = build_figure(results, FigureChoice(metric="share", points=(("protocol", "mptcp"),)))
     assert (lines.kind, lines.shows) == ("lines", "share by link2.delay")

@@ -165,6 +165,7 @@ def test_a_legend_below_does_not_make_a_figure_higher_than_asked_for(results: Re
         assert tuple(drawing.get_size_inches()) == pytest.approx((3.4, 3.6))
 
 
+@pytest.mark.slow
 def test_too_small_a_figure_is_refused(results: Results, tmp_path: Path) -> None:
     made = build_figure(results, FigureChoice(kind="bars", width="8 cm", height="3 cm"))
     with pytest.raises(InputError, match=r"no room for its words in 8 cm x 3 cm\n") as refused:

@@ -53,6 +53,7 @@ def test_the_exit_starts_before_the_entry_and_both_before_the_workload(make: Mak
     assert plan.to_json() == plan_of(make(gateway(program))).to_json()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "setting", ["gateways.bond.protocol=tcp", IPV6, 'gateways.bond.outages=[{side="exit",at="1s"}]']
 )

@@ -132,6 +132,7 @@ def _settings_with_benefit(results: Results) -> list[dict[str, str]]:
     return [row.settings for row in results.rows if OVER_TCP in row.metrics]
 
 
+@pytest.mark.slow
 def test_the_name_of_a_zip_is_no_other_setting(tmp_path: Path) -> None:
     """It stood for protocol and path, so that no run of TCP seemed to have the same settings."""
     named, bare = _results(tmp_path / "named", _NAMED), _results(tmp_path / "bare", _EACH_PATH)

@@ -52,6 +52,7 @@ def refusal(data: bytes) -> str:
     return error.message
 
 
+@pytest.mark.slow
 def test_bytes_depend_on_the_content_alone() -> None:
     first = write_archive({"b.csv": b"2", "a/c.toml": b"1"})
     time.sleep(2.1)  # ZIP counts in steps of two seconds

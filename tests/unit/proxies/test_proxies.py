@@ -194,6 +194,7 @@ def test_a_failed_build_keeps_only_its_log(cache: Path, files: Path, compiler: P
     assert remains(cache) == []
 
 
+@pytest.mark.slow
 def test_a_build_that_hangs_ends_at_its_limit(
     cache: Path, files: Path, compiler: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

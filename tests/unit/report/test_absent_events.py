@@ -132,6 +132,7 @@ def test_a_measurement_keeps_infinite_values_apart(tmp_path: Path, monkeypatch: 
     assert (row.never, RESTORED in row.metrics) == ({RESTORED: (result.seed,)}, False)
 
 
+@pytest.mark.slow
 def test_each_missing_bar_has_its_own_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The reason of a point that cannot be run was given for points that ran and never recovered."""
     make_results(tmp_path / "made", TWO_LINES)

@@ -32,6 +32,7 @@ def _commands(section: ExperimentSection) -> list[str]:
     return [*lines, *(each.line for each in section.repeat.commands), section.repeat.runs[0].command]
 
 
+@pytest.mark.slow
 def test_an_unfinished_sweep_continues_in_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without --out, it began from scratch in results/two; and it had as many seeds as were recorded so far."""
     monkeypatch.chdir(tmp_path)
@@ -58,6 +59,7 @@ def test_the_default_folder_needs_no_out(tmp_path: Path, monkeypatch: pytest.Mon
     assert all(line.startswith("mptcplab run examples/two.toml --seed 1 --repeats ") for line in commands)
 
 
+@pytest.mark.slow
 def test_a_partial_document_without_seeds_gives_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The commands of recorded runs are not all, and older versions did not write them."""
     monkeypatch.chdir(tmp_path)

@@ -54,6 +54,7 @@ def test_same_numbers_as_the_table(tmp_path: Path) -> None:
     assert len(expected) == 6 * len(table.columns)
 
 
+@pytest.mark.slow
 def test_order_of_contents(tmp_path: Path) -> None:
     make_results(tmp_path / "r", TWO_LINES.replace("repeats = 3", "repeats = 1"))
     text = to_html(build_report(tmp_path / "r"))
@@ -249,6 +250,7 @@ def test_points_with_different_numbers_of_runs(tmp_path: Path) -> None:
     assert section.repeat.commands[0].line.endswith("/r --seed 1")
 
 
+@pytest.mark.slow
 def test_no_warnings_is_said_only_when_it_is_so(tmp_path: Path) -> None:
     make_results(tmp_path / "r")
     assert "No warnings." in to_html(build_report(tmp_path / "r"))

@@ -215,6 +215,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
     return open_results(folder)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("mptcp", "noted"), [("1 of 2 subflows", True), ("2 subflows", True), ("no", False)])
 def test_shares_of_requests_and_responses_are_those_of_the_responses(results: Results, mptcp: str, noted: bool) -> None:
     rows = [replace(row, mptcp=mptcp) for row in results.rows]

@@ -42,6 +42,7 @@ def test_every_scenario_of_the_folder_is_listed() -> None:
     assert [text for text in others if "[workloads" in text and "title" in text] == []
 
 
+@pytest.mark.slow
 def test_a_name_stands_for_its_file() -> None:
     assert find_example("handover").read_text() == (ROOT / "examples" / "handover.toml").read_text()
     with pytest.raises(InputError) as caught:

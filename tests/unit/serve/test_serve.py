@@ -338,6 +338,7 @@ def slow_program(tmp_path: Path) -> Path:
     return program
 
 
+@pytest.mark.slow
 def test_no_process_is_left_at_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     program = slow_program(tmp_path)
     monkeypatch.setattr(sys, "executable", str(program))

@@ -193,6 +193,7 @@ def test_welch_difference_of_students_patients() -> None:
     assert difference.p == pytest.approx(0.07939414, abs=1e-7)
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(st.integers(-1000, 1000), st.integers(-1000, 1000)), min_size=2, max_size=30))
 def test_differences_are_scipy_s(pairs: list[tuple[int, int]]) -> None:
     first, second = ([float(pair[side]) for pair in pairs] for side in (0, 1))
@@ -263,6 +264,7 @@ def test_an_interval_at_another_significance() -> None:
     assert paired_difference([1.0], [2.0]).half_width_at(0.01) is None
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(-100, 100), min_size=3, max_size=20), st.floats(0.1, 200))
 def test_equivalence_is_two_one_sided_tests(values: list[int], margin: float) -> None:
     """SciPy tests each side; both reject at half the significance if, and only if, the interval lies in the margin."""
@@ -317,6 +319,7 @@ def test_letters_by_hand() -> None:
     assert letters(30, every)[25:28] == ["z", "a1", "b1"]
 
 
+@pytest.mark.slow
 @given(
     st.integers(1, 9).flatmap(lambda n: st.tuples(st.just(n), st.sets(st.tuples(st.integers(0, 8), st.integers(0, 8)))))
 )

@@ -158,6 +158,7 @@ def test_fair_needs_a_margin_and_rescues_who_fades() -> None:
 _RSSI = st.none() | st.integers(-100, -40)
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.dictionaries(st.sampled_from("abc"), _RSSI, min_size=1), min_size=1, max_size=8),
     st.dictionaries(st.sampled_from("abc"), st.integers(0, 100), max_size=3),

@@ -50,6 +50,7 @@ def test_ratios_follow_from_the_seeds(selected: SelectedTable) -> None:
             assert quotient.interval.mean == pytest.approx(value.interval.mean, rel=10 * _ROUNDING)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("selected", _with_seeds(), ids=lambda table: table.name)
 def test_every_verdict_can_be_computed(selected: SelectedTable) -> None:
     """No verdict needs a recording: cells and claims of the shipped seeds are judged."""
@@ -92,6 +93,7 @@ def test_the_bed_of_the_routers_counts() -> None:
     assert study.fitted_parameters("gateway-4.9", "2000 MiB", "tcp"), "it has the sizes of Table 4.9"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", study_names())
 def test_a_claim_without_seeds_is_not_judged(name: str) -> None:
     """A trend needs them, and a ratio without a column in its table. All else is judged as in a results folder."""

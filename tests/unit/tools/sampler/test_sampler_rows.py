@@ -95,6 +95,7 @@ def test_every_field_of_tcp_info_has_its_place_in_infos_of_every_length(sampler:
     assert len(set(numbers)) == len(numbers), "each field has a value of its own, so that no two can be mistaken"
 
 
+@pytest.mark.slow
 def test_sockets_of_both_families_are_requested_at_once(sampler: Parts) -> None:
     """TCPDIAG_GETSOCK with INET_DIAG_INFO and INET_DIAG_CONG, and the states of carrying data."""
     with Answers(dump([])) as answers:
