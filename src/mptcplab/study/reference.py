@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: MIT
 """``python -m mptcplab.study.reference --write RESULTS``: ship measured values with the studies.
 
+``--repeat RESULTS`` compares shipped values with some of their runs that were repeated, on another kernel build for
+example. RESULTS is the folder of ``mptcplab reproduce --all --set repeats=1``. If all digits of the repeated seeds are
+equal, ``full.json`` names the build beside the one that measured the table. Otherwise the table has to be measured
+again.
+
 For maintainers. RESULTS is the folder of ``mptcplab reproduce --all``, with everything recorded. Every study that was
 measured there gets a ``full.json`` beside its ``study.toml``, with which short forms are compared elsewhere. A table
 that RESULTS lacks keeps the shipped values, as long as they belong to its present form. What ``--beds`` left there
@@ -103,6 +108,48 @@ def _round_coordinate(value: float) -> float:
     return float(f"{value:.{_DIGITS}g}")
 
 
+def repeat(results: Path) -> list[str]:
+    """Note which shipped tables ``results`` repeat digit for digit. Return a line per table about it."""
+    lines = []
+    for name in study_names():
+        tables = select(name)
+        documents = read_documents(results / name)
+        file = tables[0].folder / REFERENCE
+        shipped = _read_shipped(file)
+        for selected_table in tables:
+            measured = documents.get((selected_table.name, False))
+            entry = shipped.get(selected_table.number)
+            if measured is None or entry is None:
+                continue
+            why = _explain_unlike(entry, selected_table, measured)
+            if not why:
+                seeds = sorted({seed for cell in measured.cells.values() for seed in cell.by_seed})
+                entry["repeated"] = {"kernels": dict(measured.kernels), "seeds": seeds}
+            lines.append(f"{selected_table.name}: {why or 'repeated digit for digit'}")
+        if documents and shipped:
+            write_text(file, _text({**json.loads(file.read_text()), "tables": shipped}))
+    return lines
+
+
+def _explain_unlike(entry: Mapping[str, Any], selected: SelectedTable, measured: MeasuredTable) -> str:
+    """Return why the seeds of ``measured`` do not repeat the shipped table; empty if every cell has equal digits."""
+    if any(not change.startswith("repeats=") for change in measured.changed):
+        return "measured with changed keys"
+    if measured.failed:
+        return "measured with failed runs"
+    if not measured.form == digest(selected) == entry["form"]:
+        return "another form of the table"
+    seeds = {str(seed) for cell in measured.cells.values() for seed in cell.by_seed}
+    for row, columns in entry["cells"].items():
+        for column, cell in columns.items():
+            shipped = {seed: value for seed, value in cell.get("by_seed", {}).items() if seed in seeds}
+            stored = measured.cells.get((row, column))
+            repeated = {str(seed): _round_value(value) for seed, value in stored.by_seed.items()} if stored else {}
+            if shipped != repeated:
+                return f"differs at {row}, {column}: {shipped or 'no seeds'} is shipped, {repeated or 'none'} repeated"
+    return "" if seeds else "without values of seeds"
+
+
 def write(results: Path) -> list[str]:
     """Write the values in ``results``. Return a line per study about it."""
     lines = []
@@ -161,11 +208,12 @@ def _join_lines(part: re.Match[str]) -> str:
 
 
 def main(arguments: list[str]) -> None:
-    """Write the references."""
-    if arguments[:1] != ["--write"] or len(arguments) != 2:
-        sys.exit("usage: python -m mptcplab.study.reference --write RESULTS")
+    """Write the references, or compare them with repeated runs."""
+    actions = {"--write": write, "--repeat": repeat}
+    if len(arguments) != 2 or arguments[0] not in actions:
+        sys.exit("usage: python -m mptcplab.study.reference --write RESULTS | --repeat RESULTS")
     try:
-        print("\n".join(write(Path(arguments[1]))))
+        print("\n".join(actions[arguments[0]](Path(arguments[1]))))
     except LabError as error:
         sys.exit(error.message)
 

@@ -88,24 +88,30 @@ class MeasuredTable:
 class ShippedTable:
     """The values of a table that are shipped with its study, and the kernels that they were measured on.
 
-    ``form`` is the digest of the table that was measured: the table may have another one by now.
+    ``form`` is the digest of the table that was measured: the table may have another one by now. ``kernels`` has the
+    builds by release, and ``repeated`` those on which runs of ``repeated_seeds`` gave the same digits again.
     """
 
     form: str
-    kernels: tuple[str, ...]
+    kernels: Mapping[str, str]
     cells: StoredCells
+    repeated: Mapping[str, str] = field(default_factory=dict)
+    repeated_seeds: tuple[int, ...] = ()
 
     @classmethod
     def from_json(cls, entry: Mapping[str, Any]) -> ShippedTable:
         """Return the table."""
+        repeated = entry.get("repeated", {})
         return cls(
             form=str(entry["form"]),
-            kernels=tuple(entry["kernels"]),
+            kernels=dict(entry["kernels"]),
             cells={
                 (row, column): _read_cell(Interval(cell["mean"], cell["half_width"], cell["n"]), cell, "missing")
                 for row, columns in entry["cells"].items()
                 for column, cell in columns.items()
             },
+            repeated=dict(repeated.get("kernels", {})),
+            repeated_seeds=tuple(repeated.get("seeds", ())),
         )
 
 

@@ -87,4 +87,4 @@ def test_a_damaged_reference_has_no_table(tmp_path: Path) -> None:
         assert read_shipped(file, "1") is None
     shipped = read_shipped(file, "2")
     assert shipped is not None
-    assert (shipped.form, shipped.kernels, shipped.cells) == ("f", (), {})
+    assert (shipped.form, shipped.kernels, shipped.cells) == ("f", {}, {})

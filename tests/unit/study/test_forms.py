@@ -13,6 +13,7 @@ from tests.unit.example_studies import SCENARIO, Labs, call, run_to_end, second_
 from mptcplab.study import reference
 from mptcplab.study.library import select, study_names
 from mptcplab.study.measurement import REFERENCE, full_form
+from mptcplab.study.stored import read_shipped
 
 pytestmark = pytest.mark.slow
 
@@ -113,6 +114,39 @@ def test_what_is_known_stays_shipped(labs: Labs, studies: Path, tmp_path: Path) 
     call(tmp_path / "broken", "made/more")
     reference.write(tmp_path / "broken")
     assert (studies / "made" / REFERENCE).read_text() == before, "means over fewer runs are none"
+
+
+@pytest.mark.usefixtures("labs")
+def test_repeated_runs_confirm_what_is_shipped(studies: Path, tmp_path: Path) -> None:
+    """One seed of three with the same digits names the build; another digit, or another setting, does not."""
+    run_to_end(tmp_path / "full", "made")
+    reference.write(tmp_path / "full")
+    file = studies / "made" / REFERENCE
+    before = json.loads(file.read_text())
+    run_to_end(tmp_path / "one", "made", "--set", "repeats=1")
+    assert reference.repeat(tmp_path / "one") == [
+        "made/1: repeated digit for digit",
+        "made/more: repeated digit for digit",
+    ]
+    entry = json.loads(file.read_text())["tables"]["1"]
+    assert entry.pop("repeated") == {"kernels": entry["kernels"], "seeds": [1]}
+    assert entry == before["tables"]["1"], "nothing else changes"
+    stored = read_shipped(file, "1")
+    assert stored is not None
+    assert stored.repeated == stored.kernels
+    assert stored.repeated_seeds == (1,)
+    row, cells = next(iter(before["tables"]["1"]["cells"].items()))
+    column = next(iter(cells))
+    digits = cells[column]["by_seed"]["1"]
+    cells[column]["by_seed"]["1"] += 0.001
+    file.write_text(json.dumps(before))
+    assert reference.repeat(tmp_path / "one") == [
+        f"made/1: differs at {row}, {column}: {{'1': {digits + 0.001}}} is shipped, {{'1': {digits}}} repeated",
+        "made/more: repeated digit for digit",
+    ]
+    assert "repeated" not in json.loads(file.read_text())["tables"]["1"]
+    run_to_end(tmp_path / "one", "made/1", "--set", "transport.congestion_control=reno")
+    assert reference.repeat(tmp_path / "one")[0] == "made/1: measured with changed keys"
 
 
 @pytest.mark.parametrize("name", study_names())

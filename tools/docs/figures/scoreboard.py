@@ -20,8 +20,8 @@ from mptcplab.study.cloud import CLOUD
 from mptcplab.study.figures import points_of, save_agreement
 from mptcplab.study.inventory import SourceTable, Statement, read
 from mptcplab.study.judgement import CLAIM_CLASSES, FAILS, FITTED, OPEN, VALUE_CLASSES, VerdictClass
-from mptcplab.study.library import study_names
-from mptcplab.study.measurement import REFERENCE
+from mptcplab.study.library import select, study_names
+from mptcplab.study.measurement import REFERENCE, find_shipped
 from mptcplab.study.notes import (
     NONE,
     Marks,
@@ -66,6 +66,20 @@ def values(folder: str = "") -> str:
         name: sum(verdict_text(cell).startswith(f"{FITTED},") for cell in cells) for name, cells in cells.items()
     }
     return _counts_table("published values", counts, VALUE_CLASSES, folder, ("outside", outside))
+
+
+def kernels() -> str:
+    """Return the kernel builds of what is shipped: how many tables of each study each measured, or repeated."""
+    tables = [(table.folder.name, find_shipped(table)) for name in study_names() for table in select(name)]
+    counts: dict[tuple[str, str, str], list[int]] = {}
+    for study, shipped in tables:
+        for place, builds in enumerate((shipped.kernels, shipped.repeated) if shipped else ()):
+            for release, key in builds.items():
+                counts.setdefault((study, release, key[:12]), [0, 0])[place] += 1
+    rows = [
+        [f"`{name}`", f"`{release}`", f"`{key}`", *map(str, count)] for (name, release, key), count in counts.items()
+    ]
+    return table_of(["study", "release", "build", "tables measured", "tables repeated"], rows)
 
 
 def claims(folder: str = "") -> str:

@@ -167,6 +167,7 @@ SOURCES: dict[str, Source] = {
     # On the page of the studies, and in README.
     "studies-scoreboard": _studies(scoreboard.values),
     "studies-claims": _studies(scoreboard.claims),
+    "studies-kernels": _studies(scoreboard.kernels),
     "studies-outcome": _studies(lambda: scoreboard.values("docs/")),
     "paper-outcome": _studies(paper.outcome),
     **{
