@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: MIT
 """``python -m mptcplab.study.reference --write RESULTS``: ship measured values with the studies.
 
-``--repeat RESULTS`` compares shipped values with some of their runs that were repeated, on another kernel build for
-example. RESULTS is the folder of ``mptcplab reproduce --all --set repeats=1``. If all digits of the repeated seeds are
-equal, ``full.json`` names the build beside the one that measured the table. Otherwise the table has to be measured
-again.
-
 For maintainers. RESULTS is the folder of ``mptcplab reproduce --all``, with everything recorded. Every study that was
 measured there gets a ``full.json`` beside its ``study.toml``, with which short forms are compared elsewhere. A table
 that RESULTS lacks keeps the shipped values, as long as they belong to its present form. What ``--beds`` left there
 becomes ``cloud.json``, with each table as it was measured on most beds.
+
+``--repeat RESULTS`` compares shipped values with some of their runs that were repeated, on another kernel build for
+example. RESULTS is the folder of ``mptcplab reproduce --all --set repeats=1``. If all digits of the repeated seeds are
+equal, ``full.json`` names this build, too. Otherwise the table has to be measured again.
 """
 
 from __future__ import annotations
