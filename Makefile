@@ -87,7 +87,13 @@ demo:
 quick: venv programs
 	@$(MAKE) --no-print-directory --jobs=$(JOBS) $(CHECKS) unit-quick
 
+# Folders of tests are in memory, if a gigabyte has room there and programs may be executed: on a disk, tests take longer.
+MEMORY_FOLDER = $(shell findmnt -no OPTIONS --target /dev/shm 2>/dev/null | grep -qw noexec \
+	|| [ "$$(df -k --output=avail /dev/shm | tail -1)" -lt 1000000 ] || echo /dev/shm)
+
 unit-quick:
+	folder=$$(mktemp -d $(if $(MEMORY_FOLDER),-p $(MEMORY_FOLDER),--tmpdir) mptcplab-tests-XXXXXX) \
+	&& trap "rm -rf $$folder" EXIT && trap 'exit 130' INT TERM && HYPOTHESIS_PROFILE=quick PYTEST_DEBUG_TEMPROOT=$$folder \
 	$(BIN)/pytest -q -n $(JOBS) --dist worksteal -m 'not slow' $(UNIT)
 
 # All in one go: while the last labs run, or wait, the other CPUs have unit tests to do.

@@ -2,7 +2,8 @@
 """What all tests share: the examples of property tests, and a browser.
 
 Property tests draw the same examples every time, so that a change is judged by what it changed.
-``HYPOTHESIS_PROFILE=default`` draws new ones. That, and ``make fuzz``, is how to search for more.
+``make quick`` draws a fifth of them. ``HYPOTHESIS_PROFILE=default`` draws new ones: that, and ``make fuzz``, is how to
+search for more.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ gc.set_threshold(50_000, 20, 100)
 # No test is timed: machines are busy.
 settings.register_profile("default", deadline=None)
 settings.register_profile("repeatable", derandomize=True, deadline=None)
+settings.register_profile("quick", derandomize=True, deadline=None, max_examples=20)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
 
