@@ -87,12 +87,11 @@ demo:
 quick: venv programs
 	@$(MAKE) --no-print-directory --jobs=$(JOBS) $(CHECKS) unit-quick
 
-# Folders of tests are in memory, if a gigabyte has room there and programs may be executed: on a disk, tests take longer.
-MEMORY_FOLDER = $(shell findmnt -no OPTIONS --target /dev/shm 2>/dev/null | grep -qw noexec \
-	|| [ "$$(df -k --output=avail /dev/shm | tail -1)" -lt 1000000 ] || echo /dev/shm)
+# Folders of tests are where labs keep their memory, in /dev/shm if it has room: on a disk, tests take longer.
+PRINT_FOLDER := from mptcplab.engine.virtual.machine import memory_folder; print(memory_folder())
 
 unit-quick:
-	folder=$$(mktemp -d $(if $(MEMORY_FOLDER),-p $(MEMORY_FOLDER),--tmpdir) mptcplab-tests-XXXXXX) \
+	folder=$$(mktemp -d -p "$$($(BIN)/python -c '$(PRINT_FOLDER)')" mptcplab-tests-XXXXXX) \
 	&& trap "rm -rf $$folder" EXIT && trap 'exit 130' INT TERM && HYPOTHESIS_PROFILE=quick PYTEST_DEBUG_TEMPROOT=$$folder \
 	$(BIN)/pytest -q -n $(JOBS) --dist worksteal -m 'not slow' $(UNIT)
 

@@ -114,31 +114,30 @@ def repeat(results: Path) -> list[str]:
         tables = select(name)
         documents = read_documents(results / name)
         file = tables[0].folder / REFERENCE
-        shipped = _read_shipped(file)
+        if not (documents and file.is_file()):
+            continue
+        shipped = json.loads(file.read_text())
         for selected_table in tables:
             measured = documents.get((selected_table.name, False))
-            entry = shipped.get(selected_table.number)
+            entry = shipped["tables"].get(selected_table.number)
             if measured is None or entry is None:
                 continue
             why = _explain_unlike(entry, selected_table, measured)
             if not why:
-                seeds = sorted({seed for cell in measured.cells.values() for seed in cell.by_seed})
-                entry["repeated"] = {"kernels": dict(measured.kernels), "seeds": seeds}
+                entry["repeated"] = {"kernels": dict(measured.kernels), "seeds": sorted(measured.seeds)}
             lines.append(f"{selected_table.name}: {why or 'repeated digit for digit'}")
-        if documents and shipped:
-            write_text(file, _text({**json.loads(file.read_text()), "tables": shipped}))
+        write_text(file, _text(shipped))
     return lines
 
 
 def _explain_unlike(entry: Mapping[str, Any], selected: SelectedTable, measured: MeasuredTable) -> str:
     """Return why the seeds of ``measured`` do not repeat the shipped table; empty if every cell has equal digits."""
-    if any(not change.startswith("repeats=") for change in measured.changed):
-        return "measured with changed keys"
-    if measured.failed:
-        return "measured with failed runs"
-    if not measured.form == digest(selected) == entry["form"]:
-        return "another form of the table"
-    seeds = {str(seed) for cell in measured.cells.values() for seed in cell.by_seed}
+    changed = tuple(change for change in measured.changed if not change.startswith("repeats="))
+    if why := _explain_unfit(replace(measured, changed=changed), selected):
+        return why
+    if measured.form != entry["form"]:
+        return "shipped in an earlier form of the table"
+    seeds = set(map(str, measured.seeds))
     for row, columns in entry["cells"].items():
         for column, cell in columns.items():
             shipped = {seed: value for seed, value in cell.get("by_seed", {}).items() if seed in seeds}

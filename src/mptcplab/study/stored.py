@@ -83,6 +83,11 @@ class MeasuredTable:
         """The name as users write it: ``STUDY/TABLE``."""
         return f"{self.study}/{self.table}"
 
+    @property
+    def seeds(self) -> set[int]:
+        """The seeds of which any cell has a value."""
+        return {seed for cell in self.cells.values() for seed in cell.by_seed}
+
 
 @dataclass(frozen=True)
 class ShippedTable:
