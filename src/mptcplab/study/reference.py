@@ -28,7 +28,7 @@ from mptcplab.study.beds import read_beds
 from mptcplab.study.cloud import CLOUD, StoredCloud, merge_clouds, read_current
 from mptcplab.study.library import Documents, SelectedTable, digest, read_documents, select, study_names
 from mptcplab.study.measurement import REFERENCE
-from mptcplab.study.stored import MeasuredTable
+from mptcplab.study.stored import MeasuredTable, ShippedTable
 
 #: Digits of shipped numbers: enough for the tolerance of rounding in :mod:`mptcplab.study.measurement`.
 _DIGITS = 7
@@ -116,36 +116,35 @@ def repeat(results: Path) -> list[str]:
         file = tables[0].folder / REFERENCE
         if not (documents and file.is_file()):
             continue
-        shipped = json.loads(file.read_text())
+        document = json.loads(file.read_text())
         for selected_table in tables:
             measured = documents.get((selected_table.name, False))
-            entry = shipped["tables"].get(selected_table.number)
+            entry = document["tables"].get(selected_table.number)
             if measured is None or entry is None:
                 continue
-            why = _explain_unlike(entry, selected_table, measured)
+            why = _explain_unlike(ShippedTable.from_json(entry), selected_table, measured)
             if not why:
                 entry["repeated"] = {"kernels": dict(measured.kernels), "seeds": sorted(measured.seeds)}
             lines.append(f"{selected_table.name}: {why or 'repeated digit for digit'}")
-        write_text(file, _text(shipped))
+        write_text(file, _text(document))
     return lines
 
 
-def _explain_unlike(entry: Mapping[str, Any], selected: SelectedTable, measured: MeasuredTable) -> str:
+def _explain_unlike(shipped: ShippedTable, selected: SelectedTable, measured: MeasuredTable) -> str:
     """Return why the seeds of ``measured`` do not repeat the shipped table; empty if every cell has equal digits."""
     changed = tuple(change for change in measured.changed if not change.startswith("repeats="))
     if why := _explain_unfit(replace(measured, changed=changed), selected):
         return why
-    if measured.form != entry["form"]:
+    if measured.form != shipped.form:
         return "shipped in an earlier form of the table"
-    seeds = set(map(str, measured.seeds))
-    for row, columns in entry["cells"].items():
-        for column, cell in columns.items():
-            shipped = {seed: value for seed, value in cell.get("by_seed", {}).items() if seed in seeds}
-            stored = measured.cells.get((row, column))
-            repeated = {str(seed): _round_value(value) for seed, value in stored.by_seed.items()} if stored else {}
-            if shipped != repeated:
-                return f"differs at {row}, {column}: {shipped or 'no seeds'} is shipped, {repeated or 'none'} repeated"
-    return "" if seeds else "without values of seeds"
+    for place, cell in shipped.cells.items():
+        expected = {str(seed): value for seed, value in cell.by_seed.items() if seed in measured.seeds}
+        stored = measured.cells.get(place)
+        repeated = {str(seed): _round_value(value) for seed, value in stored.by_seed.items()} if stored else {}
+        if expected != repeated:
+            where = ", ".join(place)
+            return f"differs at {where}: {expected or 'no seeds'} is shipped, {repeated or 'none'} repeated"
+    return "" if measured.seeds else "without values of seeds"
 
 
 def write(results: Path) -> list[str]:

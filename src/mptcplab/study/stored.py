@@ -11,7 +11,7 @@ import json
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -83,7 +83,7 @@ class MeasuredTable:
         """The name as users write it: ``STUDY/TABLE``."""
         return f"{self.study}/{self.table}"
 
-    @property
+    @cached_property
     def seeds(self) -> set[int]:
         """The seeds of which any cell has a value."""
         return {seed for cell in self.cells.values() for seed in cell.by_seed}
