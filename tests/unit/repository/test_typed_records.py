@@ -7,8 +7,6 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 import mptcplab
 
 PACKAGE = Path(mptcplab.__file__).parent
@@ -112,7 +110,6 @@ def _list_untyped(room: str) -> Iterator[str]:
                     yield f"{prefix}{ast.unparse(line.targets[0])}"
 
 
-@pytest.mark.slow
 def test_json_data_are_parsed_where_they_are_read() -> None:
     """A parameter, result or field of type `dict[str, Any]` needs a reason."""
     named = {name for names in UNTYPED.values() for name in names}
@@ -122,13 +119,11 @@ def test_json_data_are_parsed_where_they_are_read() -> None:
     )
 
 
-@pytest.mark.slow
 def test_the_list_of_reasons_has_no_other_names() -> None:
     untyped = {name for room in ROOMS for name in _list_untyped(room)}
     assert {name for names in UNTYPED.values() for name in names} - untyped == set()
 
 
-@pytest.mark.slow
 def test_only_readers_ask_a_recording_for_json_data() -> None:
     """Everything else takes what they return."""
     asking = set()
