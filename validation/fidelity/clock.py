@@ -32,7 +32,7 @@ LAB = "virtual-7.2-slower"
 #: The sides with the heads of their columns.
 SIDES = {
     LAB: "lab, %",
-    "virtual-7.2-hz250-slower": "lab with a grain of 4 ms, %",
+    "virtual-7.2-hz250-slower": "lab with a resolution of 4 ms, %",
     "stock-7.2-slower": "stock 7.2, %",
 }
 #: Where the lab's clock begins, and the seconds after it that are tried.

@@ -39,7 +39,7 @@ _WELL_KNOWN = (
 )
 #: The side with larger token buckets, which is compared with the lab with the same.
 BUCKETS = "stock-7.2-burst"
-#: The lab with the grain of Debian's timers on a slower network.
+#: The lab with the resolution of Debian's timers on a slower network.
 TIMERS = "virtual-7.2-hz250-slower"
 #: The older lab kernels, beside the default one, and the stock kernels of the same versions.
 _LAB_OLDER = {
@@ -194,11 +194,11 @@ _TABLES = {
         deciding=(WINDOW,),
     ),
     "fidelity-timers": SideTable(
-        {SLOWER: "stock 7.2, %", _LAB: "lab, slower, Mbit/s", TIMERS: "lab with a grain of 4 ms, %"},
+        {SLOWER: "stock 7.2, %", _LAB: "lab, slower, Mbit/s", TIMERS: "lab with a resolution of 4 ms, %"},
         deciding=(TIMERS,),
     ),
     "fidelity-timer-shares": SideTable(
-        {SLOWER: "stock 7.2, points", _LAB: "lab, slower, %", TIMERS: "lab with a grain of 4 ms, points"},
+        {SLOWER: "stock 7.2, points", _LAB: "lab, slower, %", TIMERS: "lab with a resolution of 4 ms, points"},
         _SHARES,
         deciding=(TIMERS,),
     ),

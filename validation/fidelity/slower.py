@@ -14,8 +14,8 @@ becomes slower:
 
 What is in bytes, packets or percent stays: files, buffers, buckets, queues in packets, loss and its bursts. So does
 what belongs to the kernel: the first and the minimum retransmission timeout, the number of SYNs before a fallback,
-delayed acknowledgements, the grain of timers, CUBIC's growth, which is a function of seconds, and settings of
-``sysctl``. Both sides of a comparison have the same of these but for the grain.
+delayed acknowledgements, the resolution of timers, CUBIC's growth, which is a function of seconds, and settings of
+``sysctl``. Both sides of a comparison have the same of these but for the resolution.
 
 One of these has to follow: after three SYNs without an answer, MPTCP falls back to TCP. A slower network whose round
 trips are as long as that would compare TCP, so that there the kernel sends MPTCP's option in all SYNs.

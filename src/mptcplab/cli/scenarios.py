@@ -138,10 +138,10 @@ def _make_parser(min_value: int, max_value: int) -> Callable[[str], int]:
 
 
 def _direction(text: str) -> str:
-    for direction in template.DIRECTIONS:
+    for direction in template.TRANSFER_DIRECTIONS:
         if text.strip().lower() == direction:
             return direction
-    raise InputError(f'"{text}" is not a direction', hint=f"use {' or '.join(template.DIRECTIONS)}")
+    raise InputError(f'"{text}" is not a direction', hint=f"use {' or '.join(template.TRANSFER_DIRECTIONS)}")
 
 
 def _events(text: str, count: int, *, sends_until_end: bool) -> tuple[EventAnswer, ...]:

@@ -34,7 +34,7 @@ def _show(experiment: api.Experiment, *, as_json: bool) -> None:
     click.echo(f"\n{first_point_text(experiment)}")
     for note in endpoint_notes(experiment.points[0].scenario):
         out.print(note, markup=False)
-    print_table(_runs(experiment))
+    print_table(_points(experiment))
     count, needed = len(experiment.runs), api.estimate(experiment)
     at_most = "at most " if experiment.until else ""
     text = f"{at_most}{count} run{'s' if count > 1 else ''}, about {duration_text(needed.seconds)} on an idle machine"
@@ -45,7 +45,7 @@ def _show(experiment: api.Experiment, *, as_json: bool) -> None:
     out.print(text, markup=False)
 
 
-def _runs(experiment: api.Experiment) -> Table:
+def _points(experiment: api.Experiment) -> Table:
     names = short_names(list(experiment.points[0].settings))
     last = experiment.seed + experiment.repeats - 1
     seeds = str(last) if last == experiment.seed else f"{experiment.seed} to {last}"

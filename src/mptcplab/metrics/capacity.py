@@ -15,7 +15,16 @@ from typing import Any
 
 from mptcplab.lazy import Numbers, np, pl
 from mptcplab.metrics.instants import NetworkEvent, read_events
-from mptcplab.metrics.manifest import Node, Step, Transport, read_links, read_nodes, read_paths, read_radio_links
+from mptcplab.metrics.manifest import (
+    DIRECTIONS,
+    Node,
+    Step,
+    Transport,
+    read_links,
+    read_nodes,
+    read_paths,
+    read_radio_links,
+)
 from mptcplab.metrics.subflows import Ends, Row, gateways_of, speaks_mptcp
 from mptcplab.recording.record import Recording
 from mptcplab.units import Rate
@@ -23,7 +32,6 @@ from mptcplab.units import Rate
 _NS = 1e9
 _SILENT = "silent"
 _SIDES = {"forward": ("forward",), "backward": ("backward",)}
-_BOTH = ("forward", "backward")
 #: Payload is at least this part of what a shaper counts; if it is less, a plugin limits the link, too.
 _LEAST_PAYLOAD = 0.75
 
@@ -58,7 +66,7 @@ class _Links:
     def change(self, event: NetworkEvent) -> None:
         """Apply an event."""
         link, kind, value = event.link, event.kind, event.value
-        sides = _SIDES.get(event.direction, _BOTH)
+        sides = _SIDES.get(event.direction, DIRECTIONS)
         if kind in ("trace", "change"):
             rate = rate_of(value)
             if rate is not None:

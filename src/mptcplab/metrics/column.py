@@ -262,8 +262,8 @@ class Metric(Column[Subject]):
     better.
 
     A metric ``of_rows`` follows from runs of several points. It has no function, and cannot end a sweep's repeats;
-    ``needs`` names these runs, for the hint if no row has the metric. Nor can a metric ``by_path``: a workload has
-    several values of it, parts of a whole in percent.
+    ``needs`` names these runs, for the hint if no row has the metric. A metric ``by_path`` cannot end a sweep's repeats
+    either: a workload has several values of it, parts of a whole in percent.
     """
 
     section: str = ""

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from mptcplab.workload.outputs import Failure, Failures
 
-#: The grain of the kernel's timers. Less than it is the time of a few steps of the program.
+#: The resolution of the kernel's timers. Less than it is the time of a few steps of the program.
 _AT_ONCE_S = 0.001
 
 

@@ -53,10 +53,16 @@ class Delivery:
         return replace(self, sent_until_s=time_s)
 
     @property
+    def growth_times(self) -> Numbers:
+        """The times of the samples with new data."""
+        return self.times[np.flatnonzero(np.diff(self.total, prepend=0.0) > 0)]
+
+    @property
     def active_until_s(self) -> float:
         """The time of the last data that arrived or was sent: after that, the workload may just have been complete."""
-        grown = _growth_times(self)
-        return max([float(grown[-1]) if len(grown) else -math.inf, *([self.sent_until_s] if self.sent_until_s else [])])
+        times = self.growth_times
+        arrived_s = float(times[-1]) if len(times) else -math.inf
+        return arrived_s if self.sent_until_s is None else max(arrived_s, self.sent_until_s)
 
     def has_time(self, instant_s: float, until_s: float) -> bool:
         """Return whether a rate that was not back until then was really not: if a window of data had time for it."""
@@ -104,14 +110,9 @@ def _with_data(delivery: Delivery, time_s: float) -> float:
 
 def pauses_in(delivery: Delivery, begin_s: float, until_s: float) -> Numbers:
     """Return the begin and end of each known time without data that overlaps a span."""
-    grown = _growth_times(delivery)
-    pauses = delivery.pauses if delivery.pauses is not None else np.stack((grown[:-1], grown[1:]), axis=1)
+    times = delivery.growth_times
+    pauses = delivery.pauses if delivery.pauses is not None else np.stack((times[:-1], times[1:]), axis=1)
     return pauses[(pauses[:, 1] > begin_s) & (pauses[:, 0] < until_s)]
-
-
-def _growth_times(delivery: Delivery) -> Numbers:
-    """Return the times of the samples with new data."""
-    return delivery.times[np.flatnonzero(np.diff(delivery.total, prepend=0.0) > 0)]
 
 
 def gap_s(delivery: Delivery, begin_s: float, until_s: float) -> float | None:
@@ -123,10 +124,10 @@ def gap_s(delivery: Delivery, begin_s: float, until_s: float) -> float | None:
     """
     overlapping = pauses_in(delivery, begin_s, until_s)
     longest = float((overlapping[:, 1] - overlapping[:, 0]).max()) if len(overlapping) else None
-    grown = _growth_times(delivery)
-    if delivery.sent_until_s is not None and until_s >= delivery.end_s and len(grown):
+    times = delivery.growth_times
+    if delivery.sent_until_s is not None and until_s >= delivery.end_s and len(times):
         # Data was sent after the last arrival. The end of the data itself is not a gap.
-        waited = delivery.sent_until_s - float(grown[-1])
+        waited = delivery.sent_until_s - float(times[-1])
         return math.inf if waited > 0 and (longest is None or waited > longest) else longest
     return longest
 

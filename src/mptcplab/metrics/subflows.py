@@ -21,7 +21,15 @@ from mptcplab.workload.recorded import Ends as Ends
 #: The counters of a node in a recording.
 FILE = "nstat.json"
 _PREFIX = "MPTcpExt"
-_BY_NAME = ("MPCapableACKRX", "MPJoinAckRx", "OppRetrans", "OppRetransBytes", "OppPenalties", "NoDSSInWindow")
+#: Fields of :class:`MptcpCounts`, and the names that the kernel prints after the prefix.
+_COUNTERS = {
+    "mp_capable": "MPCapableACKRX",
+    "joins": "MPJoinAckRx",
+    "opportunistic_retransmissions": "OppRetrans",
+    "opportunistic_bytes": "OppRetransBytes",
+    "penalties": "OppPenalties",
+    "dropped_beyond_window": "NoDSSInWindow",
+}
 
 
 @dataclass(frozen=True)
@@ -59,8 +67,8 @@ def mptcp_counts(hosts: Iterable[Mapping[str, int]]) -> MptcpCounts:
         known = [count for name, count in counted if is_meant(name)]
         return sum(known) if known else None
 
-    mp_capable, joins, *others = (sum_of(is_meant=f"{_PREFIX}{name}".__eq__) for name in _BY_NAME)
-    return MptcpCounts(mp_capable, joins, sum_of(is_meant=_is_fallback), *others)
+    named = {field: sum_of(is_meant=f"{_PREFIX}{name}".__eq__) for field, name in _COUNTERS.items()}
+    return MptcpCounts(fallbacks=sum_of(is_meant=_is_fallback), **named)
 
 
 def dropped_text(count: int, where: str) -> str:
@@ -91,7 +99,7 @@ class MptcpUse:
 
     ``connections`` carried data; ``with_mptcp`` of them spoke MPTCP to the end, and ``fell_back`` of them requested it
     and ended as TCP. ``subflows`` is the largest number of subflows of a connection. ``carrying`` has the number of
-    connections with MPTCP by the number of their subflows that carried payload. ``count_unseen`` counts connections and
+    connections with MPTCP by the number of their subflows that carried payload. ``unseen`` counts connections and
     subflows that the kernel of the server's host accepted and no sample shows: they may be shorter than the time
     between two samples.
     """

@@ -125,7 +125,6 @@ def _words(values: Sequence[str], every: Sequence[str]) -> str:
 # The manifest has one value per key; the plan beside it has all steps of the trace.
 
 LinkTable = Mapping[str, Any]
-_DIRECTIONS = ("forward", "backward")
 
 
 def trace_steps(recording: Recording) -> Iterator[tuple[str, str, str]]:
@@ -139,7 +138,7 @@ def trace_steps(recording: Recording) -> Iterator[tuple[str, str, str]]:
 
 def with_traces(links: Mapping[str, LinkTable], recording: Recording) -> dict[str, LinkTable]:
     """Return the recording's links by name with the ranges of their traces."""
-    if not any((link.get(side) or {}).get("trace") for link in links.values() for side in _DIRECTIONS):
+    if not any((link.get(side) or {}).get("trace") for link in links.values() for side in DIRECTIONS):
         return dict(links)
     traces: dict[tuple[str, str], list[str]] = {}
     for link, side, value in trace_steps(recording):
@@ -148,9 +147,7 @@ def with_traces(links: Mapping[str, LinkTable], recording: Recording) -> dict[st
         name: {
             **link,
             **{
-                side: with_trace_ranges(link[side], traces[name, side])
-                for side in _DIRECTIONS
-                if (name, side) in traces
+                side: with_trace_ranges(link[side], traces[name, side]) for side in DIRECTIONS if (name, side) in traces
             },
         }
         for name, link in links.items()

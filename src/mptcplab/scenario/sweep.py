@@ -33,10 +33,14 @@ from mptcplab.scenario.schema import Scenario
 # A point has one value of every axis; the last axis changes fastest, and axes of ``[[sweep.zip]]`` come last. A swept
 # key replaces the same key in the file. The positions of a zip may have names, which stand for its keys in results.
 #
-# [sweep] "transport.protocol" = ["tcp", "mptcp"] "links.link*.rate" = ["8 Mbit/s", "16 Mbit/s"]
+#     [sweep]
+#     "transport.protocol" = ["tcp", "mptcp"]
+#     "links.link*.rate" = ["8 Mbit/s", "16 Mbit/s"]
 #
-# [[sweep.zip]] name = ["left", "right"] "links.link1.delay" = ["10 ms", "20 ms"] "links.link2.delay" = ["20 ms", "10
-# ms"]
+#     [[sweep.zip]]
+#     name = ["left", "right"]
+#     "links.link1.delay" = ["10 ms", "20 ms"]
+#     "links.link2.delay" = ["20 ms", "10 ms"]
 
 _MAX_POINTS = 100_000
 _NOT_SWEPT = ("sweep", "repeats", "seed", "extends", "without", "title", "question")

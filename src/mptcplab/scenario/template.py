@@ -30,7 +30,7 @@ from mptcplab.workload.registry import KINDS as REGISTERED
 #: Kinds of a first workload: all but those whose protocol cannot be chosen, which are traffic beside others.
 KINDS = {name: kind for name, kind in REGISTERED.items() if kind.only_protocol is None}
 Direction = Literal["download", "upload"]
-DIRECTIONS: tuple[Direction, ...] = get_args(Direction)
+TRANSFER_DIRECTIONS: tuple[Direction, ...] = get_args(Direction)
 PROTOCOLS: tuple[str, ...] = get_args(Protocol)
 _EVENT = re.compile(r"(?P<link>\S+)\s+(?P<type>\S+)\s+(?:at\s+)?(?P<at>.+)")
 #: "12,5 Mbit/s", and "50 Mbit/s 10 ms" or "50 Mbit/s; 10 ms".

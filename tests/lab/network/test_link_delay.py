@@ -19,10 +19,10 @@ from tests.lab.bench import Bench, note
 from tests.lab.probe import HEADERS, probe
 
 DATAGRAMS = 10_000
-#: What the two hops without delay and the programs take, and the grain of the clock.
+#: What the two hops without delay and the programs take, and the resolution of the clock.
 GRAIN_MS = 0.02
 FORWARD = "links.link1.forward."
-#: Kolmogorov distance of a small part of a table's grain, or of a normal distribution cut at four deviations.
+#: Kolmogorov distance of a small part of a table's resolution, or of a normal distribution cut at four deviations.
 TABLE = 0.003
 
 

@@ -120,7 +120,7 @@ def test_the_first_connection_waits_for_addresses(bench: Bench, family: str, rou
     waited = first["resolve"] - first["known"]
     note(f"address resolution {family} ms", waited)
     assert waited == pytest.approx(round_trips * RTT_MS, abs=FRAME_MS + GRAIN_MS)
-    # Nothing else differs: what is left is the clock's grain.
+    # Nothing else differs: what is left is the clock's resolution.
     assert first["known"] == pytest.approx(second["known"], abs=GRAIN_MS)
     assert second["resolve"] == pytest.approx(second["known"], abs=GRAIN_MS)
 

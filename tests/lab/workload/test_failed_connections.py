@@ -130,7 +130,7 @@ def test_other_programs_do_not_hide_the_other_workload_either(bench: Bench, kind
     (group,) = new.failed.groups
     assert (new.failed.count, new.failed.opened, group.word, group.was_established) == (1, 1, reason, False)
     assert group.after_s is not None
-    assert 7 <= group.after_s[0] < 7.3, "the kernel's timers have a grain, which grows with their time"
+    assert 7 <= group.after_s[0] < 7.3, "the kernel's timers have a resolution, which grows with their time"
     assert group.first_at_s == pytest.approx(4 + group.after_s[0], abs=1e-3), "it started at 4 s"
     (warning,) = (text for text in new.warnings if "connections were not established" in text)
     assert reason in warning

@@ -65,6 +65,8 @@ def test_help_has_all_parts(name: str, command: click.Command, ctx: click.Contex
         assert text.count(f"  {title}\n") == 1, f"{title} in {text}"
     examples = text.split("  Examples:\n")[1].split("\n\n")[0]
     assert f"mptcplab {name}".strip() in examples
+    for line in EXAMPLES.get(name, "").splitlines():
+        assert line.strip("\b ") in text, f"the epilog of `{name}` hides its entry of EXAMPLES: {line}"
     for parameter in command.params:
         if isinstance(parameter, click.Option):
             _check_option(parameter, text)

@@ -98,7 +98,7 @@ _SIGNATURES: dict[str, tuple[list[Any], Any]] = {
 
 def c_paths(paths: Sequence[Reference]) -> Any:
     """The same paths for C; windows, RTTs in microseconds and bytes between losses must be whole."""
-    made = [CPath(int(p.window), int(p.rtt), int(p.between_losses)) for p in paths]
+    made = [CPath(int(p.window), int(p.rtt), int(p.loss_gap)) for p in paths]
     return (CPath * len(made))(*made)
 
 

@@ -32,7 +32,7 @@ class Path:
     window: float
     rtt: float
     #: OLIA's l: the larger of what was sent since the last loss, and between the last two losses.
-    between_losses: float = 0
+    loss_gap: float = 0
 
     @property
     def rate(self) -> float:
@@ -73,8 +73,8 @@ def olia_best(paths: Sequence[Path], *, draft: bool = False) -> set[int]:
 
     def no_better(path: Path, other: Path) -> bool:
         if draft:
-            return path.between_losses**2 * other.rtt <= other.between_losses**2 * path.rtt
-        return path.between_losses * other.rtt**2 <= other.between_losses * path.rtt**2
+            return path.loss_gap**2 * other.rtt <= other.loss_gap**2 * path.rtt
+        return path.loss_gap * other.rtt**2 <= other.loss_gap * path.rtt**2
 
     return {r for r, path in enumerate(paths) if all(no_better(other, path) for other in paths)}
 

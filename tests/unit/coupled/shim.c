@@ -80,16 +80,10 @@ u32 tcp_reno_ssthresh(struct sock *sk)
 	return max(tcp_sk(sk)->snd_cwnd >> 1, 2U);
 }
 
+/* The events never undo a reduction: only the address is needed. */
 u32 tcp_reno_undo_cwnd(struct sock *sk)
 {
 	return tcp_sk(sk)->snd_cwnd;
-}
-
-u32 tcp_current_ssthresh(const struct sock *sk)
-{
-	const struct tcp_sock *tp = tcp_sk(sk);
-
-	return max(tp->snd_ssthresh, (tp->snd_cwnd >> 1) + (tp->snd_cwnd >> 2));
 }
 
 int tcp_register_congestion_control(struct tcp_congestion_ops *ops)

@@ -267,7 +267,6 @@ void tcp_cong_avoid_ai(struct tcp_sock *tp, u32 w, u32 acked);
 void tcp_reno_cong_avoid(struct sock *sk, u32 ack, u32 acked);
 u32 tcp_reno_ssthresh(struct sock *sk);
 u32 tcp_reno_undo_cwnd(struct sock *sk);
-u32 tcp_current_ssthresh(const struct sock *sk);
 int tcp_register_congestion_control(struct tcp_congestion_ops *ops);
 void tcp_unregister_congestion_control(struct tcp_congestion_ops *ops);
 

@@ -51,13 +51,13 @@ def _expected_increase(control: str, paths: list[Path], r: int) -> tuple[float, 
 
 def _clear(paths: list[Path]) -> bool:
     """Whether no two paths' l/rtt^2 or l^2/rtt are nearly, but not exactly, the same: 32 bits cannot tell."""
-    kernel = [Fraction(int(p.between_losses), int(p.rtt) ** 2) for p in paths]
-    draft = [Fraction(int(p.between_losses) ** 2, int(p.rtt)) for p in paths]
+    kernel = [Fraction(int(p.loss_gap), int(p.rtt) ** 2) for p in paths]
+    draft = [Fraction(int(p.loss_gap) ** 2, int(p.rtt)) for p in paths]
     return _are_apart(paths, kernel) and _are_apart(paths, draft)
 
 
 def _are_apart(paths: list[Path], values: list[Fraction]) -> bool:
-    alike = {(p.between_losses, p.rtt): value for p, value in zip(paths, values, strict=True) if value}
+    alike = {(p.loss_gap, p.rtt): value for p, value in zip(paths, values, strict=True) if value}
     ordered = sorted(alike.values())
     return all(b - a > a / 2**28 for a, b in pairwise(ordered))
 
@@ -147,7 +147,7 @@ def test_unit_of_time_means_nothing(library: Library, control: str, connection: 
     """All RTTs times a factor, as long as they fit into 32 bits of microseconds: the same increases."""
     paths, r = connection
     assume(_clear(paths) and max(path.rtt for path in paths) * factor < 1 << 32)
-    slower = [Path(path.window, path.rtt * factor, path.between_losses) for path in paths]
+    slower = [Path(path.window, path.rtt * factor, path.loss_gap) for path in paths]
     _, scale = _expected_increase(control, paths, r)
     difference = library.increase(control, slower, r) - library.increase(control, paths, r)
     assert abs(difference) <= scale * RELATIVE + 2.01 / ONE
@@ -161,7 +161,7 @@ def test_larger_windows_grow_in_proportion_slower(
 ) -> None:
     """All windows times a factor: increases divided by it. (OLIA's would too, but for its slack of one segment.)"""
     paths, r = connection
-    larger = [Path(path.window * factor, path.rtt, path.between_losses) for path in paths]
+    larger = [Path(path.window * factor, path.rtt, path.loss_gap) for path in paths]
     _, scale = _expected_increase(control, paths, r)
     difference = library.increase(control, larger, r) - library.increase(control, paths, r) / factor
     assert abs(difference) <= scale * RELATIVE / factor + 2.01 / ONE

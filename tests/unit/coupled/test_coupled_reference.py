@@ -68,7 +68,7 @@ def test_epsilon_of_the_paper() -> None:
 
 
 @pytest.mark.parametrize(("rule", "expected"), [("reno", 2.0), ("lia", 1.0), ("olia", 1.0), ("balia", 1.0)])
-def test_v1_shared_bottleneck(rule: str, expected: float) -> None:
+def test_shared_bottleneck(rule: str, expected: float) -> None:
     """Two subflows against one Reno on one link, equal RTT: 1 : 1 if coupled, 2 : 1 if not."""
     two, reno = rest_with_links([User(1, ((0,), (0,)), *RULES[rule]), _reno(1, 0)], [2 * SHARE])
     ratio = two.sum() / reno.sum()
@@ -78,7 +78,7 @@ def test_v1_shared_bottleneck(rule: str, expected: float) -> None:
 
 @pytest.mark.parametrize(("rule", "power"), [("reno", 0.5), ("lia", 1.0)])
 @pytest.mark.parametrize("losses", [(0.001, 0.001), (0.001, 0.002), (0.001, 0.005)])
-def test_v2_ratio_on_fixed_losses(rule: str, power: float, losses: tuple[float, float]) -> None:
+def test_ratio_on_fixed_losses(rule: str, power: float, losses: tuple[float, float]) -> None:
     """Rates as p2/p1 for LIA, as its square root uncoupled."""
     first, second = rest_with_losses(*RULES[rule], losses)
     expected = (losses[1] / losses[0]) ** power
@@ -87,14 +87,14 @@ def test_v2_ratio_on_fixed_losses(rule: str, power: float, losses: tuple[float, 
 
 
 @pytest.mark.parametrize("losses", [(0.001, 0.002), (0.0005, 0.004)])
-def test_v2_total_of_lia_is_tcp_on_the_best_path(losses: tuple[float, float]) -> None:
+def test_total_of_lia_is_tcp_on_the_best_path(losses: tuple[float, float]) -> None:
     """RFC 6356's first goal with equal RTTs, exactly: the sum of the windows is sqrt(2/p) of the better path."""
     total = rest_with_losses(*RULES["lia"], losses).sum()
     assert total == pytest.approx(math.sqrt(2 / min(losses)), rel=0.002)
 
 
 @pytest.mark.parametrize("rtts", [(1.0, 2.0), (2.0, 1.0), (0.02, 0.05)])
-def test_v2_rates_with_unequal_round_trip_times(rtts: tuple[float, float]) -> None:
+def test_rates_with_unequal_round_trip_times(rtts: tuple[float, float]) -> None:
     """LIA and OLIA reach TCP's rate on the better path, sqrt(2/p)/rtt. LIA's windows go as 1/p, whatever the RTTs."""
     losses = (0.001, 0.002)
     best = max(math.sqrt(2 / p) / rtt for p, rtt in zip(losses, rtts, strict=True))
@@ -124,7 +124,7 @@ def test_balia_by_hand() -> None:
     assert balia_decrease([Path(10, 1), Path(12, 1)], 0) == 6
 
 
-def test_v2_olia_and_balia_move_more_than_uncoupled() -> None:
+def test_olia_and_balia_move_more_than_uncoupled() -> None:
     """And OLIA keeps probing the worse path, so its ratio stays finite."""
     losses = (0.001, 0.003)
     moved = {rule: rest_with_losses(*RULES[rule], losses) for rule in RULES}
@@ -135,7 +135,7 @@ def test_v2_olia_and_balia_move_more_than_uncoupled() -> None:
 
 
 @pytest.mark.parametrize(("n1", "expected"), [(1, 0.704), (2, 0.567), (3, 0.485)])
-def test_v3_scenario_c(n1: int, expected: float) -> None:
+def test_scenario_c(n1: int, expected: float) -> None:
     """MPTCP users on a private access point (0) and on a shared one (1): the share of it that its TCP users keep."""
     share = {}
     for rule in COUPLED:
@@ -148,7 +148,7 @@ def test_v3_scenario_c(n1: int, expected: float) -> None:
 
 
 @pytest.mark.parametrize(("n1", "expected"), [(1, 0.739), (2, 0.590), (3, 0.500)])
-def test_v3_scenario_a(n1: int, expected: float) -> None:
+def test_scenario_a(n1: int, expected: float) -> None:
     """Type-1 users are limited by their server (0); a second path over the shared access point (1) gains nothing."""
     share = {}
     for rule in COUPLED:
@@ -160,7 +160,7 @@ def test_v3_scenario_a(n1: int, expected: float) -> None:
     assert share["olia"] > share["lia"]
 
 
-def test_v3_scenario_b() -> None:
+def test_scenario_b() -> None:
     """Links X (27) and T (36 Mbit/s), 15 + 15 users; red users get a second path over X and T: 63 to 53.9 Mbit/s."""
     capacity = [27 * SHARE, 36 * SHARE]
     blue = User(15, ((0,), (1,)), *RULES["lia"])
@@ -211,7 +211,7 @@ def test_wvegas_drain_empties_the_queue() -> None:
     assert used == pytest.approx(ramp, abs=0.01), "up by one a round from 42 * 40/84 = 20 to 42, of 40"
 
 
-@pytest.mark.parametrize("rule", list(RULES))
+@pytest.mark.parametrize("rule", list(FLUID))
 def test_expectations_of_the_page(rule: str) -> None:
     """docs/behaviour-dynamics.md: a user over two links, one Reno flow on the first, two on the second, 9.4 Mbit/s."""
     capacity = 30.0  # segments per RTT, about as in the scenario; the number matters little, hence 0.02

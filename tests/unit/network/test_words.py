@@ -50,7 +50,7 @@ mtu = "1400 B"
 """
     line = _line1(tmp_path, text)
     assert impairment_words(line["forward"]) == (
-        "reordered 2 % · loss 1 % in bursts of 5 packets · doubled 3 % · corrupted 4 % · batches of 6 ms · "
+        "reordered 2 % · loss 1 % in bursts of 5 packets · duplicated 3 % · corrupted 4 % · batches of 6 ms · "
         "codel 10 ms ECN"
     )
     assert mtu_words([line]) == ("MTU 1.4 kB",)

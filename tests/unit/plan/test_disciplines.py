@@ -161,12 +161,12 @@ def _possible_delays_ns(spread: DelayDistribution) -> list[float]:
 def test_own_tables_have_the_first_and_last_quantile(quantiles: list[int], delay: int) -> None:
     spread = _spread(delay=f"{delay} ns", extra_delay=[f"{value} ns" for value in quantiles])
     drawn = _possible_delays_ns(spread)
-    grain = spread.deviation_ns / SCALE + 1
-    assert abs(drawn[0] - delay - quantiles[0]) <= grain
-    assert abs(drawn[-1] - delay - quantiles[-1]) <= grain
+    resolution = spread.deviation_ns / SCALE + 1
+    assert abs(drawn[0] - delay - quantiles[0]) <= resolution
+    assert abs(drawn[-1] - delay - quantiles[-1]) <= resolution
     assert drawn == sorted(drawn)
     # The resolution of 16 bits: a 65,000th of the range.
-    assert grain <= (quantiles[-1] - quantiles[0]) / 32_000 + 2
+    assert resolution <= (quantiles[-1] - quantiles[0]) / 32_000 + 2
 
 
 @pytest.mark.slow

@@ -55,7 +55,7 @@ Files:
 )
 @click.option(
     "--direction",
-    type=DeferredChoice("mptcplab.scenario.template:DIRECTIONS"),
+    type=DeferredChoice("mptcplab.scenario.template:TRANSFER_DIRECTIONS"),
     help="Whether the server sends the data, or the client. Default: as the kind does by itself.",
 )
 @click.option(

@@ -38,7 +38,7 @@ _MANY_RETRANSMISSIONS = 1000
 #: BBR is worth a word from this round trip in s on.
 _LONG_TRIP_S = 0.1
 #: Congestion controls that couple the subflows of a connection.
-_COUPLED = ("lia", "olia", "balia", "wvegas", "semicoupled")
+COUPLED = ("lia", "olia", "balia", "wvegas", "semicoupled")
 #: Round-trip times of this multiple of the shortest one show a standing queue, from this length in s on.
 _BLOATED, _LONG_S = 4.0, 0.2
 
@@ -237,7 +237,7 @@ def _find_coupled_control(evidence: Evidence) -> Iterator[Sign]:
     names = {subflow.congestion for subflow in evidence.senders() if subflow.congestion}
     if evidence.expected is not None and evidence.expected.congestion:
         names.add(evidence.expected.congestion)
-    coupled = sorted(name for name in names if name.split("_")[0] in _COUPLED)
+    coupled = sorted(name for name in names if name.split("_")[0] in COUPLED)
     lossy = any(path.loss for path in evidence.paths)
     if coupled and _is_low(evidence) and not lossy:
         lines = (*_sum_text(evidence), f"congestion control {coupled[0]}")

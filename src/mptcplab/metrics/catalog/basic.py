@@ -9,8 +9,6 @@ from mptcplab.lazy import np
 from mptcplab.metrics.column import HIDDEN, Display, Metric, Subject
 from mptcplab.metrics.delivery import BACK, Delivery, read_delivery
 
-# The metrics that every workload has, and the rate that its sender reports.
-
 _BITS = 1e6
 _entry = partial(Metric, section="basic")
 
@@ -74,10 +72,10 @@ def rise_s(curve: Delivery) -> float | None:
     A window is a tenth of the time from the first data to the last, and begins at a sample. None if there are too few
     samples.
     """
-    grown = np.flatnonzero(np.diff(curve.total, prepend=0.0) > 0)
-    if len(grown) < _MIN_SAMPLES:
+    growth_times = curve.growth_times
+    if len(growth_times) < _MIN_SAMPLES:
         return None
-    begin, end = curve.times[grown[0]], curve.times[grown[-1]]
+    begin, end = growth_times[0], growth_times[-1]
     window = _SHARE * (end - begin)
     begins = curve.times[(curve.times >= begin) & (curve.times + window <= end)]
     rates = curve.rates(begins, window)

@@ -19,13 +19,14 @@ _ROUNDING_S = 1e-6
 def slow_seconds_share(curve: Delivery, goodput_bps: float) -> float | None:
     """Return the share of seconds with less than half of a goodput, 0 to 1.
 
-    Seconds begin with the first data, follow each other, and end with the last data that arrived or was sent: a rest
-    of less than a second does not count. None without a whole second, and if samples are further apart than a second.
+    Seconds begin with the first data, follow each other, and end with the last data that arrived or was sent: the
+    part of a second that is left does not count. None without a whole second, and if samples are further apart than
+    a second.
     """
-    grown = np.flatnonzero(np.diff(curve.total, prepend=0.0) > 0)
-    if not len(grown) or len(curve.times) < 2 or float(np.median(np.diff(curve.times))) > _INTERVAL_S:
+    growth_times = curve.growth_times
+    if not len(growth_times) or len(curve.times) < 2 or float(np.median(np.diff(curve.times))) > _INTERVAL_S:
         return None
-    begin = float(curve.times[grown[0]])
+    begin = float(growth_times[0])
     count = math.floor((curve.active_until_s - begin + _ROUNDING_S) / _INTERVAL_S)
     if count < 1:
         return None

@@ -35,7 +35,7 @@ class Duplicate(Behaviour[DuplicateKeys]):
     smallest: ClassVar = {"duplicate": "1 %"}
 
     def chances(self, keys: DuplicateKeys, values: Values, before: LossChances) -> LossChances:  # noqa: ARG002
-        """Return a lower minimum: netem does not count the loss of one packet of a pair."""
+        """Return a lower minimum: netem passes a packet that is to be copied and lost, and counts no loss."""
         return replace(before, low=before.low * (1 - keys.duplicate.fraction))
 
     def netem(self, keys: DuplicateKeys, context: DirectionContext) -> Iterator[str]:  # noqa: ARG002
@@ -46,4 +46,4 @@ class Duplicate(Behaviour[DuplicateKeys]):
     def caption(self, described: Table) -> Iterator[str]:
         """See the base class."""
         if described.get("duplicate") not in NOTHING:
-            yield f"doubled {described['duplicate']}"
+            yield f"duplicated {described['duplicate']}"
