@@ -119,22 +119,26 @@ class Transport:
     """
 
     protocol: str | None = None
-    endpoints: str | Sequence[Mapping[str, Any]] | None = None
+    endpoints: str | Sequence[NodeEndpoint] | None = None
     limits: Mapping[str, int] = field(default_factory=dict)
     modes: Mapping[str, str] = field(default_factory=dict)
     path_manager: str | None = None
     scheduler: str | None = None
     congestion_control: str | None = None
-    sysctl: Mapping[str, Any] = field(default_factory=dict)
+    sysctl: Mapping[str, str | int] = field(default_factory=dict)
+
+    @classmethod
+    def from_json(cls, entry: Mapping[str, Any]) -> Transport:
+        """Return the transport of a manifest's entry."""
+        endpoints = entry.get("endpoints")
+        if endpoints is not None and not isinstance(endpoints, str):
+            endpoints = _parse_all(NodeEndpoint, endpoints)
+        return _parse(cls, {**entry, "endpoints": endpoints})
 
     @property
-    def listed(self) -> list[NodeEndpoint] | None:
+    def listed(self) -> Sequence[NodeEndpoint] | None:
         """The endpoints that the scenario lists; None if it leaves them to mptcplab, or wants none."""
-        return (
-            None
-            if isinstance(self.endpoints, str) or self.endpoints is None
-            else _parse_all(NodeEndpoint, self.endpoints)
-        )
+        return None if isinstance(self.endpoints, str) else self.endpoints
 
     @property
     def backup_links(self) -> set[str]:
@@ -355,7 +359,7 @@ def read_nodes(recording: Recording) -> dict[str, Node]:
 
 
 def _node(entry: Mapping[str, Any]) -> Node:
-    transport = _parse(Transport, entry["transport"]) if "transport" in entry else None
+    transport = Transport.from_json(entry["transport"]) if "transport" in entry else None
     return Node(
         name=entry["name"],
         kind=entry.get("kind", ""),
