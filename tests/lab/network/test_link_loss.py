@@ -125,6 +125,17 @@ def test_duplicates(bench: Bench) -> None:
     assert all(abs(delay - 10) < 0.2 for delay in probed.delays_ms)
 
 
+def test_a_packet_to_be_copied_and_lost_passes_alone(bench: Bench) -> None:
+    """netem draws the loss before it makes the copy (netem_enqueue): only packets without a copy can be missing."""
+    probed = _probe(bench, "duplicate=50 %", "loss=20 %")
+    copies = Counter(arrival.number for arrival in probed.arrivals)
+    missing, twice = SENT - len(copies), sum(1 for count in copies.values() if count == 2)
+    for name, count, chance in (("missing", missing, 0.5 * 0.2), ("twice", twice, 0.5 * 0.8 * 0.8)):
+        low, high = binom.interval(0.999, SENT, chance)
+        print(f"{count} of {SENT} {name}, 99.9 % interval {low:.0f} to {high:.0f}")
+        assert low <= count <= high
+
+
 def test_corruption_is_found_by_checksums(bench: Bench) -> None:
     """One bit of the frame. The sender's address in the Ethernet header is what nobody looks at: 6 bytes."""
     size = 64
