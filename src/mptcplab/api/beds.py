@@ -22,8 +22,7 @@ from mptcplab.campaign.sweep import Report, RunOptions, Warn, execute, ignore
 from mptcplab.engine.defaults import DEFAULT_ENGINE
 from mptcplab.errors import InputError, LabError, MissingError
 from mptcplab.files import report_write_errors
-from mptcplab.kernel import find_kernel
-from mptcplab.metrics.rows import RunResult
+from mptcplab.metrics.rows import RunResult, kernel_builds
 from mptcplab.metrics.stored import WRONG
 from mptcplab.report.table import Table, write_json, write_table
 from mptcplab.scenario.load import Experiment, Run, SweepPoint
@@ -343,13 +342,12 @@ def measure_beds(
 def _measure_table(plan: BedPlan, selected: SelectedTable, by_point: Mapping[int, CompletedRun]) -> StoredCloudTable:
     """Return the values of one table on all beds."""
     jobs = [job for job in plan.jobs if job.work.selected is selected]
-    measured = [index_results(selected, list(_results(job, by_point))) for job in jobs]
+    results = [list(_results(job, by_point)) for job in jobs]
     failed = Counter[int]()
     for position, job in enumerate(jobs):
         failed[position] += sum(by_point[id(point)].result is None for point in job.work.points)
-    versions = dict.fromkeys(point.scenario.kernel for job in jobs for point in job.work.points)
-    kernels = {kernel.release: kernel.key for kernel in map(find_kernel, versions)}
-    values = values_by_bed(selected, measured)
+    kernels = kernel_builds(result for of_bed in results for result in of_bed)
+    values = values_by_bed(selected, [index_results(selected, of_bed) for of_bed in results])
     return StoredCloudTable(digest(selected), values, +failed, mptcplab.__version__, kernels)
 
 

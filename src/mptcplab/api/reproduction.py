@@ -20,7 +20,7 @@ from mptcplab.engine.defaults import DEFAULT_ENGINE, default_jobs
 from mptcplab.errors import LabError, MissingError
 from mptcplab.figure.lines import save
 from mptcplab.files import report_write_errors
-from mptcplab.kernel import find_kernel
+from mptcplab.metrics.rows import kernel_builds
 from mptcplab.plan.estimate import Forecast, estimate_seconds
 from mptcplab.report.table import Table, write_json, write_table
 from mptcplab.scenario.load import Run
@@ -461,10 +461,6 @@ def reproduce(
 
 def _measurement_facts(outcome: TableOutcome) -> dict[str, Any]:
     """Return the facts of a table's measurement, for readers that use its document as a reference."""
-    kernels = [
-        find_kernel(version)
-        for version in dict.fromkeys(completed_run.run.point.scenario.kernel for completed_run in outcome.done)
-    ]
     failed = [
         (completed_run.run, completed_run.error.message)
         for completed_run in outcome.failed
@@ -478,7 +474,7 @@ def _measurement_facts(outcome: TableOutcome) -> dict[str, Any]:
     return {
         "form": digest(outcome.job.selected),
         "mptcplab": mptcplab.__version__,
-        "kernels": {kernel.release: kernel.key for kernel in kernels},
+        "kernels": kernel_builds(run.result for run in outcome.done if run.result is not None),
         "runs": [{"run": identity, "seed": run.seed, "settings": run.point.settings} for run, identity in runs],
         "failed": [{"settings": run.point.settings, "seed": run.seed, "error": text} for run, text in failed],
     }

@@ -98,6 +98,8 @@ class RunResult:
     measured: tuple[WorkloadMeasurement, ...]
     jain: float | None = None
     jain_1s: float | None = None
+    kernel_build: str = ""
+    """The hash of the kernel's build; empty for a kernel that mptcplab did not build."""
     hz: int | None = None
     """Ticks of the kernel's timers per second; None if the recording predates this field."""
     time: str = "virtual"
@@ -327,12 +329,21 @@ def _run_result(recording: Recording, settings: Settings | None) -> RunResult:
         network=network,
         jain=jain_index([measurement.goodput_bps for measurement in measured]) if together else None,
         jain_1s=mean_jain_over_time(recording, *together) if together else None,
+        kernel_build=kernel.key,
         hz=kernel.hz,
         time=kernel.time,
         conditions=hash_conditions(recording),
         earlier=earlier_workloads(recording, measured),
         path_rates={measurement.workload: path_rates(recording, measurement.workload) for measurement in measured},
     )
+
+
+def kernel_builds(results: Iterable[RunResult]) -> dict[str, str]:
+    """Return the hash of the build of each kernel that executed some runs, by its release.
+
+    Recordings know it. This machine may not have these kernels: runs may have been executed on a cluster.
+    """
+    return {result.kernel: result.kernel_build for result in results}
 
 
 def result_rows(recordings: Iterable[Recording]) -> list[ResultRow]:

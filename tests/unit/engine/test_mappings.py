@@ -17,12 +17,14 @@ from mptcplab.engine.virtual.machine import LabMachine
 @pytest.fixture
 def lab() -> Iterator[LabMachine]:
     """A machine whose process is a program with a child, in a session of their own."""
-    shell = subprocess.Popen(["sh", "-c", "sleep 100 & wait"], start_new_session=True)
+    shell = subprocess.Popen(["sh", "-c", "sleep 100 & echo; wait"], start_new_session=True, stdout=subprocess.PIPE)
+    assert shell.stdout is not None
+    shell.stdout.readline()  # before that it may not have its mappings yet
     made = LabMachine.__new__(LabMachine)
     made._process = shell
     yield made
     os.killpg(shell.pid, 9)
-    shell.wait()
+    shell.communicate()
 
 
 @pytest.mark.parametrize(("limit", "expected"), [(5, "has 5 memory mappings"), (100_000, None)])
