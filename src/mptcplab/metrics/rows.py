@@ -341,7 +341,7 @@ def _run_result(recording: Recording, settings: Settings | None) -> RunResult:
 def kernel_builds(results: Iterable[RunResult]) -> dict[str, str]:
     """Return the hash of the build of each kernel that executed some runs, by its release.
 
-    Recordings know it. This machine may not have these kernels: runs may have been executed on a cluster.
+    Recordings know it, whatever executed the runs: this machine's lab kernel may have had no part in them.
     """
     return {result.kernel: result.kernel_build for result in results}
 
