@@ -440,6 +440,7 @@ def test_a_failed_run_leaves_its_bed_out(labs: Labs, studies: Path, tmp_path: Pa
     (values, _) = document["tables"]["1"]["values"]["8 Mbit/s"].values()
     assert [value is None for value in values] == [False, False, True, False]
     assert document["tables"]["1"]["failed"] == {"2": 2}
+    assert document["tables"]["1"]["kernels"] == {"7.2.1-made": "0123456789abcdef0123"}, "as the recordings say"
     assert "3 of 3" in shown, "the bed of the failed run does not count"
     script = (tmp_path / "made" / "failed-beds.quick.sh").read_text()
     assert "--seed 3" in script
