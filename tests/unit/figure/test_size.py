@@ -226,7 +226,6 @@ def test_a_title_has_the_width_of_its_figure(results: Results) -> None:
         assert title.get_window_extent().x1 < drawing.bbox.width
 
 
-@pytest.mark.slow
 def test_lengths() -> None:
     assert Length.parse("8.6 cm") == Length.parse("86mm")
     assert Length.parse("3.4 in").inches == pytest.approx(3.4)
@@ -236,6 +235,7 @@ def test_lengths() -> None:
         Length.parse("8.6")
 
 
+@pytest.mark.slow
 def test_a_label_of_the_metric_is_on_the_axis_of_a_distribution(
     results: Results, monkeypatch: pytest.MonkeyPatch
 ) -> None:
