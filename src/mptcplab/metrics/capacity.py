@@ -31,7 +31,6 @@ from mptcplab.units import Rate
 
 _NS = 1e9
 _SILENT = "silent"
-_SIDES = {"forward": ("forward",), "backward": ("backward",)}
 #: Payload is at least this part of what a shaper counts; if it is less, a plugin limits the link, too.
 _LEAST_PAYLOAD = 0.75
 
@@ -66,7 +65,7 @@ class _Links:
     def change(self, event: NetworkEvent) -> None:
         """Apply an event."""
         link, kind, value = event.link, event.kind, event.value
-        sides = _SIDES.get(event.direction, DIRECTIONS)
+        sides = (event.direction,) if event.direction in DIRECTIONS else DIRECTIONS
         if kind in ("trace", "change"):
             rate = rate_of(value)
             if rate is not None:
@@ -244,7 +243,7 @@ def _has_endpoint(transport: Transport | None, link: str, used: Collection[str])
     """Return whether a host may have a subflow on its link: it ``used`` it, or its path manager may."""
     if link in used or transport is None:
         return True
-    listed = transport.listed
+    listed = transport.listed_endpoints
     if listed is not None:
         return any(endpoint.link == link for endpoint in listed)
     return transport.endpoints != "none" and transport.modes.get(link) != "off"

@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from mptcplab.lazy import Numbers, np, pl
 from mptcplab.metrics.subflows import Ends, ends_of, workload_rows
@@ -52,7 +53,7 @@ class Delivery:
         """Return this delivery of data that was sent until then."""
         return replace(self, sent_until_s=time_s)
 
-    @property
+    @cached_property
     def growth_times(self) -> Numbers:
         """The times of the samples with new data."""
         return self.times[np.flatnonzero(np.diff(self.total, prepend=0.0) > 0)]

@@ -136,7 +136,7 @@ class Transport:
         return _parse(cls, {**entry, "endpoints": endpoints})
 
     @property
-    def listed(self) -> Sequence[NodeEndpoint] | None:
+    def listed_endpoints(self) -> Sequence[NodeEndpoint] | None:
         """The endpoints that the scenario lists; None if it leaves them to mptcplab, or wants none."""
         return None if isinstance(self.endpoints, str) else self.endpoints
 
@@ -144,7 +144,7 @@ class Transport:
     def backup_links(self) -> set[str]:
         """The links that should carry nothing as long as others work."""
         by_mode = {link for link, mode in self.modes.items() if mode == "backup"}
-        return by_mode | {endpoint.link for endpoint in self.listed or () if "backup" in endpoint.flags}
+        return by_mode | {endpoint.link for endpoint in self.listed_endpoints or () if "backup" in endpoint.flags}
 
 
 @dataclass(frozen=True)

@@ -344,7 +344,7 @@ def _is_meant(recording: Recording, host: str, link: str) -> bool:
     links = [entry for entry in read_links(recording).values() if host in entry.between]
     if transport is None or len(links) - 1 > min(transport.limits.values()):
         return False
-    listed = transport.listed
+    listed = transport.listed_endpoints
     if listed is not None:
         return any(endpoint.link == link and "backup" not in endpoint.flags for endpoint in listed)
     return transport.endpoints != "none" and transport.modes.get(link, "on") in ("on", "master")

@@ -67,8 +67,8 @@ def mptcp_counts(hosts: Iterable[Mapping[str, int]]) -> MptcpCounts:
         known = [count for name, count in counted if is_meant(name)]
         return sum(known) if known else None
 
-    named = {field: sum_of(is_meant=f"{_PREFIX}{name}".__eq__) for field, name in _COUNTERS.items()}
-    return MptcpCounts(fallbacks=sum_of(is_meant=_is_fallback), **named)
+    sums = {count: sum_of(is_meant=f"{_PREFIX}{name}".__eq__) for count, name in _COUNTERS.items()}
+    return MptcpCounts(fallbacks=sum_of(is_meant=_is_fallback), **sums)
 
 
 def dropped_text(count: int, where: str) -> str:

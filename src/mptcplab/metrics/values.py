@@ -29,7 +29,7 @@ _FEW, _MANY = 0.1, 10_000
 #: unit.
 _OF_DELAYS = "ms"
 #: The unit of recorded times; less than one was not measured.
-_GRAIN = "ns"
+_RESOLUTION = "ns"
 _MIB, _GIB = 1 << 20, 1 << 30
 #: Units of one quantity, each with its size, largest first.
 _FAMILIES = (
@@ -76,7 +76,7 @@ class Unit:
     def _decimals(self, size: float, half_width: float | None) -> int:
         if self.digits is not None:
             return self.digits
-        if self.name == _GRAIN:
+        if self.name == _RESOLUTION:
             return 0
         lowest = _clamp_decimals(_SIGNIFICANT - 1 - _magnitude(size))
         if half_width is None:

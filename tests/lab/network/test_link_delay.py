@@ -20,7 +20,7 @@ from tests.lab.probe import HEADERS, probe
 
 DATAGRAMS = 10_000
 #: What the two hops without delay and the programs take, and the resolution of the clock.
-GRAIN_MS = 0.02
+RESOLUTION_MS = 0.02
 FORWARD = "links.link1.forward."
 #: Kolmogorov distance of a small part of a table's resolution, or of a normal distribution cut at four deviations.
 TABLE = 0.003
@@ -52,7 +52,7 @@ def test_uniform(bench: Bench) -> None:
     note("jitter uniform distance", distance)
     assert distance < _ks_limit() + TABLE
     assert min(probed.delays_ms) >= 15
-    assert max(probed.delays_ms) <= 25 + GRAIN_MS
+    assert max(probed.delays_ms) <= 25 + RESOLUTION_MS
 
 
 def test_normal(bench: Bench) -> None:
@@ -74,7 +74,9 @@ def test_tables_of_netem(bench: Bench, name: str) -> None:
     settings = _settings("delay=20 ms", "jitter=3 ms", f"distribution={name}", "overtake=true")
     delays = probe(bench, *settings, bursts=DATAGRAMS).delays_ms
     table = np.sort(_read_table(name) * 3 + 20)
-    distance = _distance([delay - GRAIN_MS / 10 for delay in delays], lambda x: np.searchsorted(table, x) / len(table))
+    distance = _distance(
+        [delay - RESOLUTION_MS / 10 for delay in delays], lambda x: np.searchsorted(table, x) / len(table)
+    )
     print(
         f"{name}: from {table[0]:.2f} to {table[-1]:.2f} ms, mean {table.mean():.3f}, deviation {table.std():.3f}; "
         f"measured {min(delays):.2f} to {max(delays):.2f}, {statistics.fmean(delays):.3f}, "
@@ -95,8 +97,8 @@ def test_own_table(bench: Bench) -> None:
     print(f"own table: {min(delays):.3f} to {max(delays):.3f} ms, distance {distance:.4f}")
     note("own quantiles distance", distance)
     assert distance < _ks_limit() + TABLE
-    assert min(delays) >= 20 - GRAIN_MS
-    assert max(delays) <= 60 + GRAIN_MS
+    assert min(delays) >= 20 - RESOLUTION_MS
+    assert max(delays) <= 60 + RESOLUTION_MS
 
 
 @pytest.mark.parametrize(
@@ -123,8 +125,8 @@ def test_order_is_kept_unless_said(bench: Bench, keys: tuple[str, ...]) -> None:
 @pytest.mark.parametrize("percent", [1.0, 25.0])
 def test_reordered_packets_have_no_delay(bench: Bench, percent: float) -> None:
     probed = probe(bench, *_settings("delay=20 ms", f"reorder={percent} %"), bursts=DATAGRAMS)
-    early = sum(1 for delay in probed.delays_ms if delay < GRAIN_MS)
-    late = sum(1 for delay in probed.delays_ms if abs(delay - 20) < GRAIN_MS)
+    early = sum(1 for delay in probed.delays_ms if delay < RESOLUTION_MS)
+    late = sum(1 for delay in probed.delays_ms if abs(delay - 20) < RESOLUTION_MS)
     low, high = binom.interval(0.999, DATAGRAMS, percent / 100)
     print(f"reorder {percent} %: {early} early, {late} late, 99.9 % interval {low:.0f} to {high:.0f}")
     note(f"reorder {percent:g} % early", early)
@@ -139,12 +141,12 @@ def test_reordered_packets_use_the_bottleneck(bench: Bench) -> None:
     settings = _settings("delay=50 ms", "reorder=20 %", "rate=1 Mbit/s", "queue=1000 packets")
     probed = probe(bench, *settings, bursts=500, size=size, gap_us=serial_ms * 1000 / 0.9)
     gaps = [(after.received_ns - before.received_ns) / 1e6 for before, after in itertools.pairwise(probed.arrivals)]
-    close = sum(1 for gap in gaps if gap < serial_ms - GRAIN_MS)
+    close = sum(1 for gap in gaps if gap < serial_ms - RESOLUTION_MS)
     print(f"{probed.overtaken} overtaken; least gap {min(gaps):.3f} ms, one takes {serial_ms:.3f} ms, {close} closer")
     assert probed.overtaken > 50
     # tbf's bucket gives what one frame has spared after an idle time, so that the next may come up to that early.
     spared_ms = (1600 - size - HEADERS) * 8 / 1000
-    assert min(gaps) > serial_ms - spared_ms - GRAIN_MS
+    assert min(gaps) > serial_ms - spared_ms - RESOLUTION_MS
     assert statistics.fmean(gaps) >= serial_ms
 
 
@@ -156,7 +158,7 @@ def test_delay_limit_drops_what_the_delay_cannot_hold(bench: Bench) -> None:
     assert len(free.arrivals) == 2000
     # 50 per 100 ms for the second that the probe lasts; the last fill may be begun and not complete.
     assert 500 - 50 <= len(full.arrivals) <= 500 + 50
-    assert all(abs(delay - 100) < GRAIN_MS for delay in full.delays_ms)
+    assert all(abs(delay - 100) < RESOLUTION_MS for delay in full.delays_ms)
 
 
 def test_batches(bench: Bench) -> None:
@@ -164,12 +166,12 @@ def test_batches(bench: Bench) -> None:
     probed = probe(bench, *_settings("delay=20 ms", "batch=5 ms"), bursts=2000, gap_us=700)
     waits = [delay - 20 for delay in probed.delays_ms]
     received_ms = [arrival.received_ns / 1e6 for arrival in probed.arrivals]
-    steps = [after - before for before, after in itertools.pairwise(received_ms) if after - before > GRAIN_MS]
+    steps = [after - before for before, after in itertools.pairwise(received_ms) if after - before > RESOLUTION_MS]
     print(f"waits of {min(waits):.3f} to {max(waits):.3f} ms, batches {min(steps):.3f} to {max(steps):.3f} ms apart")
     assert len(waits) == probed.sent
     assert probed.overtaken == 0
-    assert all(abs(step - 5) < GRAIN_MS for step in steps)
-    assert -GRAIN_MS < min(waits) < max(waits) < 5 + GRAIN_MS
+    assert all(abs(step - 5) < RESOLUTION_MS for step in steps)
+    assert -RESOLUTION_MS < min(waits) < max(waits) < 5 + RESOLUTION_MS
     assert len(steps) == pytest.approx(2000 * 0.7 / 5, abs=1)
     alone = probe(bench, *_settings("delay=20 ms", "batch=5 ms"), bursts=20, gap_us=100_000).delays_ms
-    assert all(abs(delay - 25) < GRAIN_MS for delay in alone)
+    assert all(abs(delay - 25) < RESOLUTION_MS for delay in alone)

@@ -14,7 +14,7 @@ from mptcplab.metrics.rows import ResultRow
 
 RTT_MS = 16.0
 #: A few steps of the lab kernel's clock, of 256 ns each.
-GRAIN_MS = 0.002
+RESOLUTION_MS = 0.002
 #: A full frame at 50 Mbit/s. The server's first RTT sample includes its own wait, and the data is one frame apart then.
 FRAME_MS = 1514 * 8 / 50e3
 NETWORK = """
@@ -119,10 +119,10 @@ def test_the_first_connection_waits_for_addresses(bench: Bench, family: str, rou
     first, second = _durations_ms(rows, "first"), _durations_ms(rows, "second")
     waited = first["resolve"] - first["known"]
     note(f"address resolution {family} ms", waited)
-    assert waited == pytest.approx(round_trips * RTT_MS, abs=FRAME_MS + GRAIN_MS)
+    assert waited == pytest.approx(round_trips * RTT_MS, abs=FRAME_MS + RESOLUTION_MS)
     # Nothing else differs: what is left is the clock's resolution.
-    assert first["known"] == pytest.approx(second["known"], abs=GRAIN_MS)
-    assert second["resolve"] == pytest.approx(second["known"], abs=GRAIN_MS)
+    assert first["known"] == pytest.approx(second["known"], abs=RESOLUTION_MS)
+    assert second["resolve"] == pytest.approx(second["known"], abs=RESOLUTION_MS)
 
 
 def test_all_files_of_a_first_page_wait(bench: Bench) -> None:
@@ -132,7 +132,7 @@ def test_all_files_of_a_first_page_wait(bench: Bench) -> None:
     for value, median in medians.items():
         note(f"page neighbours {value} ms", median)
     # All handshakes begin later, and nothing else changes.
-    assert medians["resolve"] - medians["known"] == pytest.approx(RTT_MS, abs=FRAME_MS + GRAIN_MS)
+    assert medians["resolve"] - medians["known"] == pytest.approx(RTT_MS, abs=FRAME_MS + RESOLUTION_MS)
 
 
 @pytest.mark.parametrize("family", ["ipv4", "ipv6"])
@@ -149,5 +149,5 @@ def test_after_a_failure_both_ends_ask_again(bench: Bench, family: str, round_tr
     """Both lose what they knew, whether from the beginning or since the first connection."""
     rows = bench.rows(NETWORK + FAILURE, f"family={family}", f"events.0.mode={mode}")
     first, second = _durations_ms(rows, "first"), _durations_ms(rows, "second")
-    assert second["known"] - first["known"] == pytest.approx(round_trips * RTT_MS, abs=FRAME_MS + GRAIN_MS)
-    assert second["resolve"] == pytest.approx(second["known"], abs=GRAIN_MS)
+    assert second["known"] - first["known"] == pytest.approx(round_trips * RTT_MS, abs=FRAME_MS + RESOLUTION_MS)
+    assert second["resolve"] == pytest.approx(second["known"], abs=RESOLUTION_MS)

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.slow
 Connection = tuple[list[Path], int]
 RELATIVE = 2.0**-25
 #: Numbers of packets are truncated to this.
-GRAIN = 1 / PACKET
+RESOLUTION = 1 / PACKET
 
 
 def _diff(library: Library, window: int, base: int, rtt: int) -> float:
@@ -39,7 +39,7 @@ def test_packets_in_queues(library: Library, window: int, first: int, second: in
     base, rtt = sorted((first, second))
     expected = wvegas_diff(window, base, rtt)
     error = _diff(library, window, base, rtt) - expected
-    assert -expected * RELATIVE - GRAIN <= error <= expected * RELATIVE
+    assert -expected * RELATIVE - RESOLUTION <= error <= expected * RELATIVE
     assert _diff(library, window, rtt, base) == 0, "a round below the base RTT has no queue"
 
 
@@ -51,8 +51,8 @@ def test_targets(library: Library, connection: Connection) -> None:
     targets = [library.compute("wvegas_alpha", paths, r) / PACKET for r in range(len(paths))]
     for r, target in enumerate(targets):
         expected = wvegas_target([path.rate for path in paths], r)
-        assert -expected * RELATIVE - GRAIN <= target - expected <= max(GRAIN, expected * RELATIVE)
-    assert sum(targets) == pytest.approx(TOTAL_ALPHA, abs=len(paths) * GRAIN + 1e-6)
+        assert -expected * RELATIVE - RESOLUTION <= target - expected <= max(RESOLUTION, expected * RELATIVE)
+    assert sum(targets) == pytest.approx(TOTAL_ALPHA, abs=len(paths) * RESOLUTION + 1e-6)
 
 
 @st.composite
@@ -77,12 +77,12 @@ def test_round(library: Library, case: tuple[CVegas, list[Path], int]) -> None:
     others[r] = VegasPath(window, before.base_rtt_us, paths[r].rate, target, before.queue_us)
     diff = wvegas_diff(window, before.base_rtt_us, before.rtt_us)
     stepped = wvegas_step(others, r, before.rtt_us)
-    assume(all(abs(diff - limit) > 4 * GRAIN for limit in (target, stepped.target)))
+    assume(all(abs(diff - limit) > 4 * RESOLUTION for limit in (target, stepped.target)))
     full = diff > target and diff > stepped.target
     expected = wvegas_drain(stepped, before.rtt_us) if full else stepped
     after = library.vegas_round("wvegas_round", before, paths, r)
     assert int(max(2, expected.window) - 0.01) <= after.cwnd <= expected.window + 0.01
-    assert after.alpha / PACKET == pytest.approx(stepped.target, abs=2 * GRAIN + 1e-6)
+    assert after.alpha / PACKET == pytest.approx(stepped.target, abs=2 * RESOLUTION + 1e-6)
     assert after.queue_us == (expected.queue_delay if full else before.queue_us)
 
 
@@ -108,7 +108,7 @@ def test_slow_start_ends_with_the_first_packet_in_queues(
     """Then the window is what the path holds without a queue, and one more. Queued are packets, or a part of all."""
     rtt = round(base / (1 - queued / window)) if queued > 0.9 else round(base / (1 - queued))
     diff = wvegas_diff(window, base, rtt)
-    assume(abs(diff - 1) > 2 * GRAIN)
+    assume(abs(diff - 1) > 2 * RESOLUTION)
     path = CVegas(window, 1 << 31, base, rtt, 0, 0)
     assert library("wvegas_slow_start", path) == (diff <= 1)
     if diff > 1:

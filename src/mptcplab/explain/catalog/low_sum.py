@@ -38,7 +38,7 @@ _MANY_RETRANSMISSIONS = 1000
 #: BBR is worth a word from this round trip in s on.
 _LONG_TRIP_S = 0.1
 #: Congestion controls that couple the subflows of a connection.
-COUPLED = ("lia", "olia", "balia", "wvegas", "semicoupled")
+_COUPLED = ("lia", "olia", "balia", "wvegas", "semicoupled")
 #: Round-trip times of this multiple of the shortest one show a standing queue, from this length in s on.
 _BLOATED, _LONG_S = 4.0, 0.2
 
@@ -53,6 +53,11 @@ _EMPTY = 1.25
 _MOSTLY, _LEAST = 0.5, 10
 #: Another subflow of the connection was offered a window that is larger by this factor.
 _SMALL = 4.0
+
+
+def is_coupled(congestion_control: str) -> bool:
+    """Return whether a congestion control couples the subflows of a connection, also in a variant: ``olia_v09``."""
+    return congestion_control.split("_")[0] in _COUPLED
 
 
 def capacity_bps(evidence: Evidence) -> float | None:
@@ -237,7 +242,7 @@ def _find_coupled_control(evidence: Evidence) -> Iterator[Sign]:
     names = {subflow.congestion for subflow in evidence.senders() if subflow.congestion}
     if evidence.expected is not None and evidence.expected.congestion:
         names.add(evidence.expected.congestion)
-    coupled = sorted(name for name in names if name.split("_")[0] in COUPLED)
+    coupled = sorted(name for name in names if is_coupled(name))
     lossy = any(path.loss for path in evidence.paths)
     if coupled and _is_low(evidence) and not lossy:
         lines = (*_sum_text(evidence), f"congestion control {coupled[0]}")
