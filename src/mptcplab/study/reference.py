@@ -125,7 +125,7 @@ def repeat(results: Path) -> list[str]:
             shipped = ShippedTable.from_json(entry)
             outcome = _explain_unlike_forms(shipped, selected_table, measured)
             if not outcome:
-                # What an earlier repetition found does not stand beside a later one that differs.
+                # A repetition that differs contradicts an earlier one, which may not have run the same programs.
                 entry.pop("repeated", None)
                 outcome = _first_difference(shipped, measured)
             if not outcome:
