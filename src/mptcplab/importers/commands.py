@@ -130,10 +130,6 @@ def _take_ip(world: World, line: ShellLine, node: str, words: list[str]) -> bool
     if not words:
         return False
     kind = next((full for name, full in _OBJECTS.items() if name.startswith(words[0])), words[0])
-    if words[0] in ("a", "ad"):
-        kind = "address"
-    if words[0] in ("mptcp", "mp"):
-        kind = "mptcp"
     rest = words[1:]
     if kind == "link":
         return _take_link(world, line, node, rest)
@@ -203,7 +199,7 @@ def _add_link(world: World, line: ShellLine, node: str, words: list[str]) -> boo
     if kind in ("ifb", "dummy"):
         world.device(place, name).kind = kind
         return True
-    world.skip(line.origin, line.text, f"the lab has no links of type {kind or 'without a type'}")
+    world.skip(line.origin, line.text, f"the lab has no links of type {kind}" if kind else "a link without a type")
     return True
 
 

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import ast
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 from mptcplab.errors import InputError
@@ -168,11 +169,15 @@ class _Interpreter:
             raise _Return(None if statement.value is None else self._value(statement.value, scope))
 
     def _choose(self, statement: ast.If, scope: _Scope) -> None:
-        test = self._value(statement.test, scope)
-        if isinstance(test, _Unknown):
-            self._world.assume(f"{self._file}:{statement.lineno}: the condition is not known; it is taken as true")
-            test = True
-        self._run(statement.body if test else statement.orelse, scope)
+        self._run(statement.body if self._is_true(statement.test, scope) else statement.orelse, scope)
+
+    def _is_true(self, condition: ast.expr, scope: _Scope) -> bool:
+        """Return whether a condition holds; True, with a note, if that is only known when the program runs."""
+        value = self._value(condition, scope)
+        if isinstance(value, _Unknown):
+            self._world.assume(f"{self._file}:{condition.lineno}: the condition is not known; it is taken as true")
+            return True
+        return bool(value)
 
     @staticmethod
     def _load_target(target: ast.expr) -> ast.expr:
@@ -216,7 +221,7 @@ class _Interpreter:
             return self._negate(node, scope)
         if isinstance(node, ast.JoinedStr):
             return self._join(node, scope)
-        if isinstance(node, ast.Compare) and len(node.ops) == 1:
+        if isinstance(node, ast.Compare):
             return self._compare(node, scope)
         if isinstance(node, ast.BoolOp):
             values = [self._value(entry, scope) for entry in node.values]
@@ -225,13 +230,12 @@ class _Interpreter:
                 return next((value for value in known if value), _UNKNOWN if len(known) < len(values) else values[-1])
             return _UNKNOWN if len(known) < len(values) else next((value for value in values if not value), values[-1])
         if isinstance(node, ast.IfExp):
-            test = self._value(node.test, scope)
-            return self._value(node.body if isinstance(test, _Unknown) or test else node.orelse, scope)
+            return self._value(node.body if self._is_true(node.test, scope) else node.orelse, scope)
         if isinstance(node, ast.Subscript):
             return self._member(node, scope)
         if isinstance(node, ast.Attribute):
             return self._attribute(node, scope)
-        if isinstance(node, ast.ListComp) and len(node.generators) == 1:
+        if isinstance(node, ast.ListComp):
             return self._comprehend(node, scope)
         if isinstance(node, ast.Call):
             return self._call(node, scope)
@@ -307,14 +311,17 @@ class _Interpreter:
         return text
 
     def _compare(self, node: ast.Compare, scope: _Scope) -> Any:
-        left, right = self._value(node.left, scope), self._value(node.comparators[0], scope)
-        compare = _COMPARISONS.get(type(node.ops[0]))
-        if compare is None or isinstance(left, _Unknown) or isinstance(right, _Unknown):
-            return _UNKNOWN
-        try:
-            return bool(compare(left, right))
-        except TypeError:
-            return _UNKNOWN
+        operands = [self._value(operand, scope) for operand in (node.left, *node.comparators)]
+        for sign, (left, right) in zip(node.ops, pairwise(operands), strict=True):
+            compare = _COMPARISONS.get(type(sign))
+            if compare is None or isinstance(left, _Unknown) or isinstance(right, _Unknown):
+                return _UNKNOWN
+            try:
+                if not compare(left, right):
+                    return False
+            except TypeError:
+                return _UNKNOWN
+        return True
 
     def _member(self, node: ast.Subscript, scope: _Scope) -> Any:
         owner, key = self._value(node.value, scope), self._value(node.slice, scope)
@@ -334,10 +341,19 @@ class _Interpreter:
         return self._arguments.get(node.attr, _UNKNOWN)
 
     def _comprehend(self, node: ast.ListComp, scope: _Scope) -> list[Any]:
-        generator, values = node.generators[0], []
-        for item in self._items(self._value(generator.iter, scope)):
-            self._assign(generator.target, item, scope)
-            values.append(self._value(node.elt, scope))
+        values: list[Any] = []
+
+        def collect(generators: Sequence[ast.comprehension]) -> None:
+            if not generators:
+                values.append(self._value(node.elt, scope))
+                return
+            generator, *inner = generators
+            for item in self._items(self._value(generator.iter, scope)):
+                self._assign(generator.target, item, scope)
+                if len(values) < _MAX_ITEMS and all(self._is_true(condition, scope) for condition in generator.ifs):
+                    collect(inner)
+
+        collect(node.generators)
         return values
 
     @staticmethod
@@ -529,7 +545,7 @@ class _Interpreter:
             return _UNKNOWN
         made = self._world.node(name)
         made.is_switch = method in _SWITCHES
-        made.forwards = made.forwards or "Router" in str(options.get("cls", "")) or self._is_router(node)
+        made.forwards = made.forwards or self._is_router(node)
         address = options.get("ip")
         if not made.is_switch:
             # Mininet numbers hosts; an address belongs to the node's first interface.

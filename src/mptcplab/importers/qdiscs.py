@@ -40,6 +40,8 @@ _SIZES = {
     **{f"{prefix}bit": Fraction(factor, 8) for prefix, factor in zip("kmg", _BINARY[1:4], strict=True)},
 }
 _MAX = 2**62
+#: An option of a discipline, not a value.
+_OPTION = re.compile(r"[a-z][a-z0-9_-]*")
 
 
 def _value(text: str, units: dict[str, int] | dict[str, Fraction]) -> int | None:
@@ -337,7 +339,10 @@ class _Shape:
             "unlimited",
             "besteffort",
             "nonat",
+            "nowash",
+            "no-ack-filter",
             "split-gso",
+            "raw",
         )
         options.skip_rest(known)
 
@@ -353,7 +358,7 @@ class _Shape:
         if "ecn" in discipline.words or (kind == "fq_codel" and "noecn" not in discipline.words):
             self._aqm["ecn"] = True
         options.skip_rest(
-            ("limit", "target", "interval", "tupdate", "ecn", "noecn", "quantum", "flows", "memory_limit")
+            ("limit", "target", "interval", "tupdate", "ecn", "noecn", "quantum", "flows", "memory_limit", "drop_batch")
         )
 
     def _take_times(self, options: _Options, names: tuple[str, ...]) -> None:
@@ -526,7 +531,7 @@ class _Options:
 
     def skip_rest(self, known: tuple[str, ...]) -> None:
         """Note the options that the lab has not."""
-        names = [word for word in self._words if word.isalpha() and word not in known]
+        names = [word for word in self._words if _OPTION.fullmatch(word) and word not in known]
         values = {self.word(name) for name in known}
         left = [name for name in names if name not in values]
         if left:

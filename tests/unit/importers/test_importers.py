@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import textwrap
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -115,6 +116,39 @@ def test_mininet() -> None:
         (36, "the command is only known when the program runs")
     ]
     assert (FOLDER / "two-paths.mininet").read_text().splitlines()[35].strip() == 'client.cmd(input("command? "))'
+
+
+def test_conditions_of_mininet() -> None:
+    """Comprehensions leave out what their conditions do, and a chained comparison is true if all parts are."""
+    program = """
+    import mininet
+    names = [f"h{i}{side}" for i in range(4) for side in ("a", "b") if 1 <= i < 3 if side == "b"]
+    for name in names:
+        net.addHost(name)
+    net.addLink(*[name for name in names if name != "h3b"])
+    """
+    assert set(tables_of(textwrap.dedent(program), "a.py")["hosts"]) == {"h1b", "h2b"}
+
+
+def test_unknown_conditions_of_mininet_are_taken_as_true() -> None:
+    program = "import mininet\nfor name in [n for n in ('a', 'b') if input(n)]:\n    net.addHost(name)\n"
+    result = import_texts({"a.py": program + "net.addLink('a', 'b')\n"})
+    assert set(tomllib.loads(result.text)["hosts"]) == {"a", "b"}
+    assert "a.py:2: the condition is not known; it is taken as true" in result.text
+
+
+@pytest.mark.parametrize(
+    ("discipline", "options"),
+    [
+        ("fq_codel limit 1000p flows 1024 ce_threshold 1ms memory_limit 32Mb drop_batch 64", "ce_threshold"),
+        ("cake bandwidth 20Mbit diffserv4 split-gso no-ack-filter overhead 0", "diffserv4"),
+        ("cake bandwidth 20Mbit ack-filter-aggressive", "ack-filter-aggressive"),
+        ("cake bandwidth 20Mbit triple-isolate nonat nowash raw", ""),
+    ],
+)
+def test_options_that_the_lab_has_not(discipline: str, options: str) -> None:
+    unread = unread_of(f"{NETWORK}tc -n a qdisc add dev veth0 root {discipline}\n")
+    assert unread == ([f"5: options that the lab has not: {options}"] if options else [])
 
 
 def test_minitopo() -> None:
