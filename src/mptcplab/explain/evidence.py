@@ -329,7 +329,7 @@ class Expectation:
     """The expected behaviour: from the scenario, or from what the user says.
 
     ``subflows`` is the number that each connection should have. ``is_bulk`` workloads send as much as the paths carry,
-    for at least ``duration_s``. ``rates`` maps the names of paths to what each would carry alone.
+    for at least ``duration_s``.
     """
 
     workload: str = ""

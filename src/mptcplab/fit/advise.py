@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mptcplab.fit.lines import format_rate, format_share, format_time
+from mptcplab.fit.lines import FRAME, format_rate, format_share, format_time
 from mptcplab.fit.observation import Observation
 from mptcplab.fit.twin import set_key
 from mptcplab.lazy import pl
@@ -123,7 +123,7 @@ def _shorter_queues(observation: Observation) -> list[Change]:
     for number, direction in _directions(observation):
         line = observation.lines[number]
         if line.queue.is_known and line.queue.value > 2 * max(line.rtt.value, 0.02):
-            size = max(round(line.rate.value / 8 * max(line.rtt.value, 0.02)), 4 * 1514)
+            size = max(round(line.rate.value / 8 * max(line.rtt.value, 0.02)), 4 * FRAME)
             words = f"the queue of {line.name} as short as its round trip"
             changes.append(Change(words, ((f"{direction}.queue", f"{size} B"),)))
     return changes

@@ -465,7 +465,7 @@ def estimate_from_samples(subflows: Sequence[Subflow], name: str) -> Line:
             kind="measured",
             method="lowest minrtt of ss",
             low=base,
-            high=min(smoothed),
+            high=min(smoothed, default=base),
             samples=len(samples),
         ),
         queue=Estimate(value=max(wait, 0.001), kind="assumed", method=method, samples=len(smoothed)),

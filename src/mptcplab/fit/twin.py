@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from mptcplab.fit.lines import Estimate, Line, format_rate, format_share, format_time
+from mptcplab.fit.lines import FRAME, Estimate, Line, format_rate, format_share, format_time
 from mptcplab.fit.observation import Observation
 from mptcplab.scenario.writing import CommentedValue
 
@@ -76,7 +76,7 @@ def _link(line: Line) -> dict[str, Any]:
 
 
 def _queue_text(line: Line) -> str:
-    size = max(round(line.queue_bytes), 1514)
+    size = max(round(line.queue_bytes), FRAME)
     return f"{size} B"
 
 

@@ -28,7 +28,6 @@ from mptcplab.explain.reason import STRONG, Finding
 from mptcplab.explain.registry import explain
 from mptcplab.lazy import pl
 from mptcplab.metrics import subflows
-from mptcplab.metrics.catalog.cpu import shares
 from mptcplab.metrics.catalog.cpu import shares as cpu_shares
 from mptcplab.metrics.instants import Instant, changes_rates, instants, is_silent
 from mptcplab.metrics.manifest import Gateway, Node, read_addresses, read_gateways, read_links, read_nodes
@@ -49,7 +48,7 @@ from mptcplab.workload.recorded import RecordedWorkload, read_programs, read_wor
 #
 # Of a workload that a gateway carries, it is the evidence of the connections between the gateway's two sides.
 
-_NS, _US, _MS = 1e9, 1e6, 1e3
+_NS, _US = 1e9, 1e6
 #: Samples of a subflow are thinned to about this number, but never to less than one in this time.
 _SAMPLES, _FINEST_NS, _COARSEST_NS = 500, 10_000_000, 100_000_000
 #: Fields of samples by the columns of recordings, with the factor of their unit.
@@ -446,7 +445,7 @@ def reasons_of(
 ) -> tuple[Finding, ...]:
     """Return what applies to a workload. Without MPTCP, that is only what limits any connection: the CPUs."""
     if not with_mptcp:
-        return tuple(explain(Evidence(cpus=shares(recording, workload.ends) or None)))
+        return tuple(explain(Evidence(cpus=cpu_shares(recording, workload.ends) or None)))
     return tuple(explain(evidence_of(recording, workload, network, goodput_bps=goodput_bps)))
 
 

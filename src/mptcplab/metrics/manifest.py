@@ -140,12 +140,6 @@ class Transport:
         """The endpoints that the scenario lists; None if it leaves them to mptcplab, or wants none."""
         return None if isinstance(self.endpoints, str) else self.endpoints
 
-    @property
-    def backup_links(self) -> set[str]:
-        """The links that should carry nothing as long as others work."""
-        by_mode = {link for link, mode in self.modes.items() if mode == "backup"}
-        return by_mode | {endpoint.link for endpoint in self.listed_endpoints or () if "backup" in endpoint.flags}
-
 
 @dataclass(frozen=True)
 class Node:

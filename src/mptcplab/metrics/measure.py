@@ -19,7 +19,7 @@ from mptcplab.metrics.catalog.cpu import cpu_warnings
 from mptcplab.metrics.column import Subject
 from mptcplab.metrics.evidence import reasons_of
 from mptcplab.metrics.gateways import GatewayUse, gateway_uses
-from mptcplab.metrics.manifest import Transport, read_addresses, transports_of
+from mptcplab.metrics.manifest import Transport, read_addresses, read_nodes, transports_of
 from mptcplab.metrics.network import NetworkCounters, network_counters, network_warnings, unused_link_warnings
 from mptcplab.metrics.registry import compute_metrics
 from mptcplab.metrics.subflows import (
@@ -133,8 +133,10 @@ def measure_workload(recording: Recording, workload: RecordedWorkload, network: 
     subject = Subject(recording, workload, ends, reading, sockets, counts, failures=failures)
     values = compute_metrics(subject)
     reported = requests_mptcp and bool(sockets.use.connections or not failures.failed)
-    use = tuple(_use_warnings(sockets, workload, transports, opens_tcp=opens_tcp)) if reported else ()
-    idle = tuple(_idle_warnings(sockets, ends, transports)) if reported else ()
+    nodes = read_nodes(recording)
+    backups = nodes[sender].backup_links | nodes[receiver].backup_links
+    use = tuple(_use_warnings(sockets, workload, backups, opens_tcp=opens_tcp)) if reported else ()
+    idle = tuple(_idle_warnings(sockets, ends, backups)) if reported else ()
     unused = tuple(unused_link_warnings(recording, ends, sockets.shares, network)) if _spreads(sockets, ends) else ()
     sides = (*(use if sockets.use.connections else (_NO_CONNECTION,)), *idle, *unused)
     return WorkloadMeasurement(
@@ -254,11 +256,11 @@ def _count_fallbacks(received: list[list[Row]]) -> int:
     return sum(1 for group in asked if not any(map(subflows.speaks_mptcp, group)))
 
 
-def _use_warnings(
-    sockets: Sockets, workload: RecordedWorkload, transports: Mapping[str, Transport], *, opens_tcp: bool
-) -> Iterator[str]:
-    """Yield how the sockets of a workload differ from MPTCP on several subflows, for which its hosts are set."""
-    backups = _backup_links(transports)
+def _use_warnings(sockets: Sockets, workload: RecordedWorkload, backups: set[str], *, opens_tcp: bool) -> Iterator[str]:
+    """Yield how the sockets of a workload differ from MPTCP on several subflows, for which its hosts are set.
+
+    ``backups`` are the links that should carry nothing as long as others work.
+    """
     use = sockets.use
     if use.connections == 0:
         yield (
@@ -292,14 +294,9 @@ def _count_warnings(use: MptcpUse, counts: MptcpCounts) -> Iterator[str]:
         yield dropped_text(counts.dropped_beyond_window, "these hosts")
 
 
-def _idle_warnings(sockets: Sockets, ends: Ends, transports: Mapping[str, Transport]) -> Iterator[str]:
+def _idle_warnings(sockets: Sockets, ends: Ends, backups: set[str]) -> Iterator[str]:
     """Yield the paths, other than backups, whose subflow carried next to nothing of bulk data."""
-    backups = _backup_links(transports)
     if sockets.use.with_mptcp and ends.is_bulk and not sockets.use.is_doubtful:
         for path in subflows.idle_paths(sockets.shares):
             if not backups & set(path.split(">")):
                 yield f"the subflow on {path} carried less than 1 % of the data"
-
-
-def _backup_links(transports: Mapping[str, Transport]) -> set[str]:
-    return {link for transport in transports.values() for link in transport.backup_links}

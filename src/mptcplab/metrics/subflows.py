@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 from typing import Any
 
+from mptcplab.explain.evidence import address_of
 from mptcplab.lazy import pl
 from mptcplab.metrics.manifest import Addresses, Gateway, read_gateways
 from mptcplab.recording.record import Recording
@@ -267,13 +268,9 @@ def speaks_mptcp(row: Row) -> bool:
 
 def path_name(row: Row, addresses: Addresses) -> str:
     """Return the subflow's path by the links of its two addresses, the sampled node's last: ``access1>link1``."""
-    hosts = [_host(row[key]) for key in ("remote", "local")]
+    hosts = [address_of(row[key]) for key in ("remote", "local")]
     links = [addresses[host].link if host in addresses else host for host in hosts]
     return links[0] if links[0] == links[1] else ">".join(links)
-
-
-def _host(address: str) -> str:
-    return address.rpartition(":")[0].strip("[]")
 
 
 def group(rows: Iterable[Row]) -> dict[Any, list[Row]]:

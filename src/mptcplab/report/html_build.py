@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from mptcplab.figure.axis import Axis
@@ -69,30 +69,26 @@ def _row_notices(rows: Sequence[ResultRow]) -> Iterator[Notice]:
 
     Warnings that differ only in numbers are one, with their range.
     """
-    several = len({row.workload for row in rows}) > 1
-    texts = merge_similar_warnings(warning for row in rows for warning in row.warnings)
-    where: dict[str, list[str]] = {}
-    for row in rows:
-        for text in dict.fromkeys(texts[warning] for warning in row.warnings):
-            where.setdefault(text, []).append(row_name(row, with_workload=several))
-    for warning, names in where.items():
+    for warning, names in _rows_by_text(rows, lambda row: row.warnings).items():
         yield Notice("warning", f"{warning[:1].upper()}{warning[1:]}.", _shorten(names))
-    yield from _reasons(rows)
+    for reason, names in _rows_by_text(rows, lambda row: row.notes).items():
+        yield Notice("note", f"Reason: {reason}.", _shorten(names))
     kernels = sorted({row.kernel_name for row in rows})
     if len(kernels) > 1 and not any("kernel" in row.settings for row in rows):
         yield Notice("warning", f"Rows were measured on different kernels: {'; '.join(kernels)}.")
 
 
-def _reasons(rows: Sequence[ResultRow]) -> Iterator[Notice]:
-    """Yield each reason of the rows once, with the rows that have it."""
+def _rows_by_text(
+    rows: Sequence[ResultRow], texts_of: Callable[[ResultRow], Sequence[str]]
+) -> Mapping[str, Sequence[str]]:
+    """Return the names of the rows that have a text, by texts. Texts that differ only in numbers are one."""
     several = len({row.workload for row in rows}) > 1
-    texts = merge_similar_warnings(note for row in rows for note in row.notes)
-    where: dict[str, list[str]] = {}
+    merged = merge_similar_warnings(text for row in rows for text in texts_of(row))
+    names: dict[str, list[str]] = {}
     for row in rows:
-        for text in dict.fromkeys(texts[note] for note in row.notes):
-            where.setdefault(text, []).append(row_name(row, with_workload=several))
-    for text, names in where.items():
-        yield Notice("note", f"Reason: {text}.", _shorten(names))
+        for text in dict.fromkeys(merged[text] for text in texts_of(row)):
+            names.setdefault(text, []).append(row_name(row, with_workload=several))
+    return names
 
 
 def _failure_notices(failed: Sequence[FailedRun], command: Sequence[str]) -> Iterator[Notice]:

@@ -242,7 +242,7 @@ def _show_error(error: LabError) -> tuple[str, int]:
 
 
 class _Pages:
-    """An answer of the server."""
+    """The pages of the server: each method answers one request."""
 
     def __init__(self, folders: Folders, runner: Runner) -> None:
         self._folders, self._runner = folders, runner

@@ -498,8 +498,11 @@ def _round_mean(value: Value | None) -> float | None:
 
 #: The file beside ``study.toml`` with what its beds gave.
 CLOUD = "cloud.json"
-#: What ``mptcplab reproduce --beds`` writes to the results folder of a study.
-_RESULTS = "beds-*.json"
+
+
+def bed_files(results: Path) -> list[Path]:
+    """Return what ``mptcplab reproduce --beds`` wrote to the results folder of a study."""
+    return sorted(results.glob("beds-*.json"))
 
 
 def shipped_cloud(tables: Sequence[SelectedTable]) -> Cloud | None:
@@ -519,7 +522,7 @@ def find_cloud(tables: Sequence[SelectedTable], results: Path | None = None) -> 
     space = _read_space(tables)
     if results is None or space is None:
         return shipped_cloud(tables)
-    read = (read_current(file, tables, space) for file in results.glob(_RESULTS))
+    read = (read_current(file, tables, space) for file in bed_files(results))
     measured = [stored for stored in read if stored is not None]
     clouds = [stored for stored in measured if not stored.is_quick] or measured
     cloud = _judge_merged(clouds, tables, space) if clouds else None
@@ -534,7 +537,7 @@ def values_over_beds(selected: SelectedTable, results: Path | None = None) -> Ma
 
 def _files(folder: Path, results: Path | None) -> list[Path]:
     shipped = folder / CLOUD
-    return [*([shipped] if shipped.exists() else []), *(results.glob(_RESULTS) if results is not None else ())]
+    return [*([shipped] if shipped.exists() else []), *(bed_files(results) if results is not None else [])]
 
 
 @cache

@@ -164,9 +164,8 @@ def _overlap(interval: Interval, other: Interval) -> bool:
 class CellEvidence:
     """The evidence cell for one published cell. ``value`` is None if it was not measured.
 
-    ``explained_fraction`` is the share of the difference between measured and published value that it removes.
-    ``proof`` is what that proves of the reason, as :func:`proof_of` has it; nothing if the
-    setting was chosen by this value.
+    ``moved`` is the share of the difference between measured and published value that it removes. ``proof`` is what
+    that proves of the reason, as :func:`proof_of` has it; nothing if the setting was chosen by this value.
     """
 
     table: str

@@ -320,7 +320,7 @@ class FullResult:
 
 def excludes(full: Interval, value: Interval) -> bool:
     """Return whether the mean of ``value`` is outside the 95 % interval of the full form's value, which has one."""
-    assert full.half_width is not None, "FullResult.of() returns values with an interval only"
+    assert full.half_width is not None, "FullResult.interval_of() returns values with an interval only"
     return abs(value.mean - full.mean) > full.half_width + _ROUNDING * abs(full.mean)
 
 

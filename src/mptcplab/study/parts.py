@@ -9,15 +9,18 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from mptcplab.metrics.registry import METRICS
 from mptcplab.report.table import spread_text
 from mptcplab.stats import Interval
 
 # Parts of ``study.toml`` that refer to other parts: cells of another table, reasons, evidence, parameters.
+
+#: Scenario keys. A single one is written as text.
+Keys = Annotated[tuple[str, ...], BeforeValidator(lambda said: (said,) if isinstance(said, str) else said)]
 
 
 class StudyPart(BaseModel):
@@ -64,12 +67,7 @@ class Cells(StudyPart):
 class ReasonRuns(Cells):
     """Cells of a table of evidence, and the scenario keys by which its runs have the setting of a reason."""
 
-    key: tuple[str, ...] = Field(min_length=1)
-
-    @field_validator("key", mode="before")
-    @classmethod
-    def _one_is_enough(cls, said: Any) -> Any:
-        return (said,) if isinstance(said, str) else said
+    key: Keys = Field(min_length=1)
 
 
 class NamedReason(StudyPart):
@@ -211,14 +209,9 @@ class Parameter(ParameterChoice):
     name: str
     says: str = Field(description="what the study says of it, in our words; `nothing` if it does not")
     place: str = Field(description="where the study says it, or would: section, table, page")
-    key: tuple[str, ...] = ()
+    key: Keys = ()
     tables: tuple[str, ...] = ()
     other: tuple[OtherChoice, ...] = ()
-
-    @field_validator("key", mode="before")
-    @classmethod
-    def _wrap_key(cls, said: Any) -> Any:
-        return (said,) if isinstance(said, str) else said
 
     @property
     def choices(self) -> Iterator[ParameterChoice]:

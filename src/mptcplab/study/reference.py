@@ -25,7 +25,7 @@ from typing import Any
 from mptcplab.errors import LabError
 from mptcplab.files import write_text
 from mptcplab.study.beds import read_beds
-from mptcplab.study.cloud import CLOUD, StoredCloud, merge_clouds, read_current
+from mptcplab.study.cloud import CLOUD, StoredCloud, bed_files, merge_clouds, read_current
 from mptcplab.study.library import Documents, SelectedTable, digest, read_documents, select, study_names
 from mptcplab.study.measurement import REFERENCE
 from mptcplab.study.stored import MeasuredTable, ShippedTable
@@ -182,7 +182,7 @@ def _write_cloud(results: Path, tables: Sequence[SelectedTable]) -> list[str]:
     belong to its present form.
     """
     folder, name = tables[0].folder, tables[0].folder.name
-    files = sorted(results.glob("beds-*.json"))
+    files = bed_files(results)
     if not files:
         return []
     space = read_beds(folder, tables[0].study)

@@ -36,7 +36,7 @@ class Score:
 
     ``at_half`` counts the agreeing values that agree with half of the tolerance, too, ``fitted_outside`` the fitted
     ones outside the tolerance, ``shapes`` the columns of the published shape among ``columns`` that can have one, and
-    ``repeated`` the values that another table has first. Of a short form, ``count_outside`` counts the values whose
+    ``repeated`` the values that another table has first. Of a short form, ``outside`` counts the values whose
     mean is outside the full form's interval, among ``compared``.
     """
 

@@ -17,10 +17,10 @@ from tests.unit.manifests import manifest
 
 from mptcplab.metrics.catalog.recovery import (
     Episode,
+    find_recoveries,
     interruption_s,
     outage_after_s,
     outage_s,
-    recoveries,
     recovery_metrics,
     usable_s,
 )
@@ -72,7 +72,7 @@ def test_a_burst_is_nothing_that_can_be_played() -> None:
     )
     usable = usable_s(curve, _episode(curve))
     assert usable == pytest.approx(0.80, abs=0.001), "the first packet in time, not the window that it makes half full"
-    figures = recovery_metrics(recoveries(curve, [FAILURE]))
+    figures = recovery_metrics(find_recoveries(curve, [FAILURE]))
     assert figures["recovery_after_failure_s"] == pytest.approx(0.80, abs=0.001)
 
 
@@ -89,7 +89,7 @@ def test_a_large_buffer_does_not_hide_what_a_failure_interrupts(latest_s: float)
     episode = Episode(FAILURE, curve.end_s, RATE, 24.0)
     assert interruption_s(curve, episode) == pytest.approx(20.0)
     assert outage_after_s(curve, episode) == pytest.approx(0.0)
-    assert recovery_metrics(recoveries(curve, [FAILURE]))["recovery_after_failure_s"] == pytest.approx(20.0)
+    assert recovery_metrics(find_recoveries(curve, [FAILURE]))["recovery_after_failure_s"] == pytest.approx(20.0)
 
 
 def test_what_the_buffer_bridges_is_no_outage() -> None:
@@ -102,7 +102,7 @@ def test_a_call_that_stays_late_never_returns() -> None:
     curve = _call(lambda due: FAST if due < DOWN else 500)
     assert outage_s(curve, _episode(curve)) == math.inf
     assert usable_s(curve, _episode(curve)) is None
-    assert recovery_metrics(recoveries(curve, [FAILURE]))["recovery_after_failure_s"] == math.inf
+    assert recovery_metrics(find_recoveries(curve, [FAILURE]))["recovery_after_failure_s"] == math.inf
 
 
 def test_lost_packets_are_silence() -> None:

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.manifests import manifest
 
-from mptcplab.metrics.catalog.recovery import recoveries, recovery_metrics, workload_recoveries
+from mptcplab.metrics.catalog.recovery import find_recoveries, recovery_metrics, workload_recoveries
 from mptcplab.metrics.delivery import Delivery, earlier_rate, gap_s, read_delivery, recovery_s
 from mptcplab.metrics.instants import Instant
 from mptcplab.metrics.subflows import ends_of
@@ -65,7 +65,9 @@ def test_a_gap_is_the_longest_pause_around_the_instant() -> None:
 
 
 def test_restorations_count_against_the_rate_before_their_failure() -> None:
-    instants = recoveries(CUT, [Instant(14, False, "link1"), Instant(10, True, "link1"), Instant(13, False, "link9")])
+    instants = find_recoveries(
+        CUT, [Instant(14, False, "link1"), Instant(10, True, "link1"), Instant(13, False, "link9")]
+    )
     assert [recovery.at.time_s for recovery in instants] == [10, 14], (
         "what was restored without a failure has nothing to return to"
     )
@@ -81,22 +83,24 @@ def test_restorations_count_against_the_rate_before_their_failure() -> None:
 def test_links_that_fail_and_return_together_do_not_end_each_others_time() -> None:
     alone = [Instant(10, True, "link1"), Instant(14, False, "link1")]
     beside = [Instant(10, True, "link2"), Instant(14, False, "link2")]
-    together = recoveries(CUT, [*alone, *beside])
+    together = find_recoveries(CUT, [*alone, *beside])
     assert [(recovery.at.time_s, recovery.recovery_s, recovery.gap_s) for recovery in together] == [
-        (recovery.at.time_s, recovery.recovery_s, recovery.gap_s) for recovery in recoveries(CUT, alone) for _ in beside
+        (recovery.at.time_s, recovery.recovery_s, recovery.gap_s)
+        for recovery in find_recoveries(CUT, alone)
+        for _ in beside
     ]
-    assert recovery_metrics(together) == recovery_metrics(recoveries(CUT, alone))
+    assert recovery_metrics(together) == recovery_metrics(find_recoveries(CUT, alone))
 
 
 def test_a_time_shorter_than_a_window_shows_no_recovery() -> None:
     """It is unknown whether the rate would have been back: that is not the same as never."""
-    instants = recoveries(CUT, [Instant(10, True), Instant(10.9, False)])
+    instants = find_recoveries(CUT, [Instant(10, True), Instant(10.9, False)])
     assert [recovery.has_time for recovery in instants] == [False, True]
     assert "recovery_after_failure_s" not in recovery_metrics(instants)
 
 
 def test_instants_outside_of_the_transfer_say_nothing() -> None:
-    assert recoveries(CUT, [Instant(0, True), Instant(30, True)]) == []
+    assert find_recoveries(CUT, [Instant(0, True), Instant(30, True)]) == []
     assert recovery_metrics([]) == {}
 
 
@@ -192,11 +196,11 @@ def test_a_gap_that_has_not_ended_is_none_of_a_run() -> None:
     """The sender went on for 10 s after the last data that arrived."""
     curve = _curve([(10, 1000), (10, 0)])
     sent = replace(curve, sent_until_s=20.0)
-    (recovery,) = recoveries(sent, [Instant(9.95, True)])
+    (recovery,) = find_recoveries(sent, [Instant(9.95, True)])
     assert recovery.gap_s == float("inf")
     assert recovery_metrics([recovery]) == dict.fromkeys(("gap_s", "recovery_after_failure_s"), float("inf"))
     at_end = replace(curve, sent_until_s=10.0)
-    (recovery,) = recoveries(at_end, [Instant(9.95, True)])
+    (recovery,) = find_recoveries(at_end, [Instant(9.95, True)])
     assert recovery_metrics([recovery]) == {"gap_s": pytest.approx(0.1)}, "the end of the data is not a gap"
-    (unknown,) = recoveries(curve, [Instant(10.05, True)])
+    (unknown,) = find_recoveries(curve, [Instant(10.05, True)])
     assert (unknown.gap_s, recovery_metrics([unknown])) == (None, {})

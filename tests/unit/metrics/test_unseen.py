@@ -6,7 +6,6 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from mptcplab.metrics.manifest import Transport
 from mptcplab.metrics.measure import _count_warnings, _idle_warnings, _use_warnings
 from mptcplab.metrics.subflows import Ends, MptcpCounts, MptcpUse, Sockets, count_unseen, use_of_all
 from mptcplab.workload.recorded import RecordedWorkload
@@ -50,12 +49,11 @@ def test_one_subflow_is_only_what_was_seen() -> None:
 def _list_warnings(use: MptcpUse, shares: dict[str, float]) -> list[str]:
     ends = Ends("files", "server", "client", None, None, None, (80,), is_bulk=True, has_control_connections=False)
     workload = RecordedWorkload("files", "http", "client", "server", ends, {})
-    transports = {name: Transport(protocol="mptcp") for name in ("client", "server")}
     sockets = Sockets(use, shares, 0, 1, ())
     return [
-        *_use_warnings(sockets, workload, transports, opens_tcp=False),
+        *_use_warnings(sockets, workload, backups=set(), opens_tcp=False),
         *_count_warnings(use, MptcpCounts(30, 30, 0)),
-        *_idle_warnings(sockets, ends, transports),
+        *_idle_warnings(sockets, ends, backups=set()),
     ]
 
 

@@ -285,8 +285,7 @@ def _find_pacing(evidence: Evidence) -> Iterator[Sign]:
 
 
 def _bloated_queue(evidence: Evidence) -> Iterator[Sign]:
-    """One path's full queue makes its round trip so long that the buffer does not hold what the others send "
-    "meanwhile."""
+    """One path's full queue makes its round trip longer than the buffer lasts for what the other paths send."""
     if not _is_low(evidence):
         return
     sending = evidence.senders()

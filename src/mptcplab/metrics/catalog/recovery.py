@@ -61,19 +61,19 @@ def workload_recoveries(recording: Recording, ends: Ends) -> list[Recovery]:
     curve = read_delivery(recording, ends) if changes else None
     if curve is None:
         return []
-    of_data = recoveries(curve.with_sent_until(sent_until_s(recording, ends)), changes)
+    of_data = find_recoveries(curve.with_sent_until(sent_until_s(recording, ends)), changes)
     usable = read_usable_delivery(recording, ends)
     if usable is None or not usable.is_messages:
         return of_data
     # A gap is one of all data. What came too late has no part in a rate.
-    of_messages = {recovery.at: recovery for recovery in recoveries(usable, changes)}
+    of_messages = {recovery.at: recovery for recovery in find_recoveries(usable, changes)}
     lacking = Recovery(changes[0], 0.0, None, None, has_time=False)
     return [
         replace(of_messages.get(recovery.at, lacking), at=recovery.at, gap_s=recovery.gap_s) for recovery in of_data
     ]
 
 
-def recoveries(delivery: Delivery, instants: Sequence[Instant]) -> list[Recovery]:
+def find_recoveries(delivery: Delivery, instants: Sequence[Instant]) -> list[Recovery]:
     """Return the effect of each instant while the workload ran.
 
     A restoration is compared with the rate before its failure. Instants before the first data and after the last are
@@ -99,16 +99,16 @@ def recoveries(delivery: Delivery, instants: Sequence[Instant]) -> list[Recovery
     return result
 
 
-def recovery_metrics(metrics: Sequence[Recovery]) -> dict[str, float]:
+def recovery_metrics(recoveries: Sequence[Recovery]) -> dict[str, float]:
     """Return the longest gap and recovery times. They are infinity if the rate did not recover each time.
 
     The gap is infinity if one had not ended when the run did. Without a known one there is none.
     """
-    gaps = [recovery.gap_s for recovery in metrics if recovery.gap_s is not None]
+    gaps = [recovery.gap_s for recovery in recoveries if recovery.gap_s is not None]
     values = {"gap_s": max(gaps)} if gaps else {}
     for name, is_failure in (("recovery_after_failure_s", True), ("recovery_after_restoration_s", False)):
         times = [
-            recovery.recovery_s for recovery in metrics if recovery.at.is_failure == is_failure and recovery.has_time
+            recovery.recovery_s for recovery in recoveries if recovery.at.is_failure == is_failure and recovery.has_time
         ]
         if times:
             values[name] = max(math.inf if time is None else time for time in times)
