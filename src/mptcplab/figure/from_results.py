@@ -39,7 +39,7 @@ from mptcplab.figure.sweep import (
 )
 from mptcplab.figure.time_chart import PANELS, OverTime, RunColumn, side_by_side
 from mptcplab.figure.timelines import timelines
-from mptcplab.figure.words import Words, marks, words
+from mptcplab.figure.words import Words, event_marks, words
 from mptcplab.metrics.column import Metric
 from mptcplab.metrics.measure import items_of
 from mptcplab.metrics.named import metric_named, needs_of, swept_key, unit_of
@@ -337,7 +337,7 @@ def _column(run: RecordedRun, workload: str, names: Mapping[str, str]) -> RunCol
     curves = next(
         timeline for timeline in timelines(run.recording, max_values=_MAX_VALUES) if timeline.workload == workload
     )
-    events = tuple((float(mark["t"]), str(mark["text"])) for mark in marks(run.recording))
+    events = tuple(event_marks(run.recording))
     settings = {key: value for key, value in run.settings.items() if key in names}
     return RunColumn(point_text(settings, names) or f"seed {run.result.seed}", curves, events)
 

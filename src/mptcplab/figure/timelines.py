@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Literal
 
 from mptcplab.figure.delays import Delays, delays_of
 from mptcplab.lazy import Numbers, np, pl
@@ -23,10 +23,20 @@ from mptcplab.metrics.catalog.paths import Reassembly, reassemblies
 from mptcplab.metrics.manifest import read_addresses
 from mptcplab.metrics.measure import timed_messages_of
 from mptcplab.metrics.radios import radio_samples
-from mptcplab.metrics.subflows import Ends, Row, ends_of, gateways_of, inner_of, inner_rows, workload_rows
+from mptcplab.metrics.subflows import (
+    ByteCount,
+    Ends,
+    SocketSample,
+    ends_of,
+    gateways_of,
+    inner_of,
+    inner_samples,
+    path_name,
+    read_samples,
+    workload_samples,
+)
 from mptcplab.metrics.values import natural_order
 from mptcplab.recording.record import Recording
-from mptcplab.results import subflow_path
 from mptcplab.workload.recorded import read_start_ns, read_workload
 
 #: More subflows or queues than this cannot be distinguished in a figure.
@@ -98,11 +108,12 @@ def _timeline(recording: Recording, ends: Ends, queues: tuple[TimelineCurve, ...
     addresses = read_addresses(recording)
     sent, received = _sent_and_received(recording, ends)
     start = read_start_ns(recording, f"{ends.workload}.client")
-    by_path: dict[str, list[list[Row]]] = {}
-    for rows in received:
-        by_path.setdefault(subflow_path(rows[0], addresses, sends=False), []).append(rows)
-    edges = _edges([row["time_ns"] for rows in received for row in rows], start, max_values)
-    names = _unique_names(subflow_path(rows[0], addresses, sends=True) for rows in sent)
+    by_path: dict[str, list[list[SocketSample]]] = {}
+    for samples in received:
+        path = path_name(samples[0].remote, samples[0].local, addresses)
+        by_path.setdefault(path, []).append(samples)
+    edges = _edges([sample.time_ns for samples in received for sample in samples], start, max_values)
+    names = _unique_names(path_name(samples[0].local, samples[0].remote, addresses) for samples in sent)
     shown = _sort_subflows(*_select_subflows(names, sent))
     timed_message = timed_messages_of(recording, ends.workload)
     goodput, twice_percent = _goodput(reassemblies(recording, ends), edges)
@@ -110,11 +121,11 @@ def _timeline(recording: Recording, ends: Ends, queues: tuple[TimelineCurve, ...
         workload=ends.workload,
         edges=round_values(edges / _NS, 5),
         received={path: _rates(by_path[path], edges) for path in sorted(by_path, key=natural_order)},
-        rtt=tuple(_rtt(name, rows, max_values) for name, rows in shown),
-        cwnd=tuple(_line(name, rows, "snd_cwnd", 1, max_values) for name, rows in shown),
+        rtt=tuple(_rtt(name, samples, max_values) for name, samples in shown),
+        cwnd=tuple(_line(name, samples, "snd_cwnd", 1, max_values) for name, samples in shown),
         queues=queues,
         left_out=max(0, len(sent) - MAX_LINES),
-        samples=max((len(rows) for rows in (*received, *sent)), default=0),
+        samples=max(map(len, (*received, *sent)), default=0),
         rssi=_rssi(recording, ends, max_values),
         goodput=goodput,
         twice_percent=twice_percent,
@@ -126,10 +137,10 @@ def _timeline(recording: Recording, ends: Ends, queues: tuple[TimelineCurve, ...
 
 
 def _capacity(
-    recording: Recording, ends: Ends, by_path: Mapping[str, Sequence[Sequence[Row]]], edges: Numbers
+    recording: Recording, ends: Ends, by_path: Mapping[str, Sequence[Sequence[SocketSample]]], edges: Numbers
 ) -> TimelineCurve | None:
     """Return what the paths could carry over time; None if that did not change while the workload ran."""
-    received = [rows[-1] for group in by_path.values() for rows in group]
+    received = [samples[-1] for group in by_path.values() for samples in group]
     capacity = capacity_of(recording, ends, tuple(by_path), received) if len(edges) > 1 else None
     if capacity is None:
         return None
@@ -163,7 +174,7 @@ def fewer_edges(edges: Numbers) -> Numbers:
     return np.append(edges[: -1 : math.ceil((len(edges) - 1) / _GOODPUT_VALUES)], edges[-1])
 
 
-def _sent_and_received(recording: Recording, ends: Ends) -> tuple[list[list[Row]], list[list[Row]]]:
+def _sent_and_received(recording: Recording, ends: Ends) -> tuple[list[list[SocketSample]], list[list[SocketSample]]]:
     """Return the samples of every subflow with data of the sending and of the receiving side, in time order.
 
     With a gateway, they are between its two sides, where the paths are.
@@ -172,32 +183,33 @@ def _sent_and_received(recording: Recording, ends: Ends) -> tuple[list[list[Row]
     gateway = next(gateways_of(recording, ends.workload), None)
     inner = inner_of(gateway, ends, read_workload(recording, ends.workload).client) if gateway is not None else None
 
-    def side(node: str, program: str | None, column: str) -> list[list[Row]]:
-        rows = sockets.last_rows(table, node=node, program=program)
+    def side(node: str, program: str | None, column: ByteCount) -> list[list[SocketSample]]:
+        last = sockets.last_samples(table, node=node, program=program)
         if inner is not None:
-            rows = inner_rows(rows, inner, addresses)
+            last = inner_samples(last, inner, addresses)
         else:
-            rows = workload_rows(rows, recording, ends, node, program)
-        return _samples(table, node, program, sockets.data_connections(rows, column))
+            last = workload_samples(last, recording, ends, node, program)
+        return _samples(table, node, program, sockets.data_connections(last, column))
 
     if inner is not None:
         return side(inner.sender, None, "bytes_acked"), side(inner.receiver, None, "bytes_received")
     return side(ends.sender, ends.sending, "bytes_acked"), side(ends.receiver, ends.receiving, "bytes_received")
 
 
-def _samples(table: pl.DataFrame, node: str, program: str | None, carried: list[list[Row]]) -> list[list[Row]]:
+def _samples(
+    table: pl.DataFrame, node: str, program: str | None, carried: list[list[SocketSample]]
+) -> list[list[SocketSample]]:
     """Return all samples of every subflow in ``carried``, in time order."""
-    wanted = {(row.get("conn"), row["local"], row["remote"]) for rows in carried for row in rows}
-    samples: dict[Any, list[Row]] = {}
+    wanted = {sample.socket for connection in carried for sample in connection}
+    samples: dict[tuple[int | None, str, str], list[SocketSample]] = {}
     if not wanted:
         return []
     rows = table.filter(pl.col("node") == node).sort("time_ns", maintain_order=True)
     if "program" in rows.columns:
         rows = rows.filter(pl.col("program").is_null() if program is None else pl.col("program") == program)
-    for row in rows.iter_rows(named=True):
-        key = (row.get("conn"), row["local"], row["remote"])
-        if key in wanted:
-            samples.setdefault(key, []).append(row)
+    for sample in read_samples(rows):
+        if sample.socket in wanted:
+            samples.setdefault(sample.socket, []).append(sample)
     return list(samples.values())
 
 
@@ -216,15 +228,15 @@ def _edges(instants: Sequence[int], start: int, max_values: int) -> Numbers:
     return np.array(kept)
 
 
-def _rates(group: Iterable[Sequence[Row]], edges: Numbers) -> tuple[float, ...]:
+def _rates(group: Iterable[Sequence[SocketSample]], edges: Numbers) -> tuple[float, ...]:
     """Return the rate in Mbit/s of every interval, summed over the subflows of a path."""
     total = np.zeros(max(0, len(edges) - 1))
-    for rows in group:
-        known = [row for row in rows if row["bytes_received"] is not None]
+    for samples in group:
+        known = [sample for sample in samples if sample.bytes_received is not None]
         if not known:
             continue
-        times = np.array([row["time_ns"] for row in known], dtype=np.float64)
-        counts = np.array([row["bytes_received"] for row in known], dtype=np.float64)
+        times = np.array([sample.time_ns for sample in known], dtype=np.float64)
+        counts = np.array([sample.bytes_received for sample in known], dtype=np.float64)
         # The subflow began at most one sampling interval before its first sample.
         interval = float(np.median(np.diff(times))) if len(times) > 1 else times[0]
         began = max(edges[0], times[0] - interval)
@@ -233,23 +245,30 @@ def _rates(group: Iterable[Sequence[Row]], edges: Numbers) -> tuple[float, ...]:
     return round_values(8e3 * total / np.diff(edges), 3)
 
 
-def _rtt(name: str, rows: Sequence[Row], max_values: int) -> TimelineCurve:
+def _rtt(name: str, samples: Sequence[SocketSample], max_values: int) -> TimelineCurve:
     """Return the RTT of a subflow, interrupted where nothing was acknowledged: the kernel's value stays as it was."""
-    fresh = _samples_with_progress(rows)
+    fresh = _samples_with_progress(samples)
     line = _line(name, fresh, "rtt_us", 1e3, max_values)
-    times = np.array([row["time_ns"] for row in fresh if row.get("rtt_us")], dtype=np.float64) / _NS
+    times = np.array([sample.time_ns for sample in fresh if sample.rtt_us], dtype=np.float64) / _NS
     return _break_at_gaps(line, times, shortest_s=_SILENT_S)
 
 
-def _samples_with_progress(rows: Sequence[Row]) -> list[Row]:
+def _samples_with_progress(samples: Sequence[SocketSample]) -> list[SocketSample]:
     """Return the samples before which something was acknowledged."""
-    acked = [row.get("bytes_acked") for row in rows]
-    return [row for row, before, now in zip(rows, [None, *acked], acked, strict=False) if now is None or now != before]
+    acked = [sample.bytes_acked for sample in samples]
+    pairs = zip(samples, [None, *acked], acked, strict=False)
+    return [sample for sample, before, now in pairs if now is None or now != before]
 
 
-def _line(name: str, rows: Sequence[Row], column: str, divisor: float, max_values: int) -> TimelineCurve:
+def _line(
+    name: str,
+    samples: Sequence[SocketSample],
+    column: Literal["rtt_us", "snd_cwnd"],
+    divisor: float,
+    max_values: int,
+) -> TimelineCurve:
     # The kernel reports 0 until it has measured a value.
-    known = [(row["time_ns"], row[column]) for row in rows if row.get(column)]
+    known = [(sample.time_ns, value) for sample in samples if (value := getattr(sample, column))]
     times = np.array([time for time, _ in known], dtype=np.float64) / _NS
     values = np.array([value for _, value in known], dtype=np.float64) / divisor
     return TimelineCurve(name, *_thin_out(times, values, max_values))
@@ -281,28 +300,30 @@ def _unique_names(names: Iterable[str]) -> list[str]:
     return unique
 
 
-def _select_subflows(names: Sequence[str], sent: Sequence[list[Row]]) -> tuple[list[str], list[list[Row]]]:
+def _select_subflows(
+    names: Sequence[str], sent: Sequence[list[SocketSample]]
+) -> tuple[list[str], list[list[SocketSample]]]:
     """Return the subflows that are drawn, up to :data:`MAX_LINES`, so that they leave the fewest holes in any path.
 
     Of subflows that show as much of a path's time for the first time, the one with most data is first.
     """
     if len(names) <= MAX_LINES:
         return list(names), list(sent)
-    begin, end = min(rows[0]["time_ns"] for rows in sent), max(rows[-1]["time_ns"] for rows in sent)
+    begin, end = min(samples[0].time_ns for samples in sent), max(samples[-1].time_ns for samples in sent)
     left = {
         name: (
-            rows,
+            samples,
             {
-                (path_of(name), _PIECES * (row["time_ns"] - begin) // (end - begin + 1))
-                for row in _samples_with_progress(rows)
+                (path_of(name), _PIECES * (sample.time_ns - begin) // (end - begin + 1))
+                for sample in _samples_with_progress(samples)
             },
         )
-        for name, rows in zip(names, sent, strict=True)
+        for name, samples in zip(names, sent, strict=True)
     }
-    chosen: dict[str, list[Row]] = {}
+    chosen: dict[str, list[SocketSample]] = {}
     covered: set[tuple[str, int]] = set()
     while len(chosen) < MAX_LINES:
-        best = max(left, key=lambda name: (len(left[name][1] - covered), left[name][0][-1].get("bytes_acked") or 0))
+        best = max(left, key=lambda name: (len(left[name][1] - covered), left[name][0][-1].bytes_acked or 0))
         chosen[best], pieces = left.pop(best)
         covered |= pieces
     return list(chosen), list(chosen.values())
@@ -313,7 +334,7 @@ def path_of(name: str) -> str:
     return name.partition(" #")[0]
 
 
-def _sort_subflows(names: Sequence[str], sent: Sequence[list[Row]]) -> list[tuple[str, list[Row]]]:
+def _sort_subflows(names: Sequence[str], sent: Sequence[list[SocketSample]]) -> list[tuple[str, list[SocketSample]]]:
     """Return the subflows by their names, ``#2`` before ``#10``."""
     return sorted(zip(names, sent, strict=True), key=lambda pair: natural_order(pair[0]))
 

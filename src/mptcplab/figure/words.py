@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import NamedTuple
 
 from mptcplab.errors import InputError
 from mptcplab.figure.sweep import PATH
@@ -154,7 +154,14 @@ _FAILURES = {("down", "interface"): "interface down", ("down", "carrier"): "no c
 _OF_ADDRESSES = ("address-removed", "address-added")
 
 
-def marks(recording: Recording) -> list[dict[str, Any]]:
+class EventMark(NamedTuple):
+    """The events at one instant of a run, in words."""
+
+    time_s: float
+    text: str
+
+
+def event_marks(recording: Recording) -> list[EventMark]:
     """Return the events of a run, except the steps of traces, by instant; only the first if there are many.
 
     What stations associate with and lose is among them.
@@ -172,7 +179,8 @@ def marks(recording: Recording) -> list[dict[str, Any]]:
     names: dict[float, list[str]] = {}
     for instant_ns, text in sorted(texts, key=lambda pair: pair[0]):
         names.setdefault(instant_ns / _NS, []).append(text)
-    return [{"t": time, "text": "; ".join(words_at_instant(texts))} for time, texts in list(names.items())[:_MAX_MARKS]]
+    first = list(names.items())[:_MAX_MARKS]
+    return [EventMark(time_s, "; ".join(words_at_instant(texts))) for time_s, texts in first]
 
 
 def _ends(recording: Recording) -> dict[tuple[str, str], list[str]]:

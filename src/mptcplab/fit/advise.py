@@ -290,8 +290,8 @@ def _round_trips(recording: Recording, sender: str) -> dict[str, float]:
     frame = frame.filter((pl.col("node") == sender) & (pl.col("bytes_acked") > 0) & (pl.col("rtt_us") > 0))
     addresses = read_addresses(recording)
     times: dict[str, list[float]] = {}
-    for row in frame.select("local", "remote", "rtt_us").iter_rows(named=True):
-        times.setdefault(_line_name(path_name(row, addresses)), []).append(row["rtt_us"] / 1e6)
+    for local, remote, rtt_us in frame.select("local", "remote", "rtt_us").iter_rows():
+        times.setdefault(_line_name(path_name(remote, local, addresses)), []).append(rtt_us / 1e6)
     return {name: sorted(values)[len(values) // 2] for name, values in times.items()}
 
 

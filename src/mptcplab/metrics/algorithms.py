@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from mptcplab.metrics.manifest import Transport, read_addresses
-from mptcplab.metrics.subflows import Row, path_name
+from mptcplab.metrics.subflows import SocketSample, path_name
 from mptcplab.recording.record import Recording
 from mptcplab.workload.outputs import ConnectionStart
 from mptcplab.workload.recorded import RecordedWorkload
@@ -61,7 +61,7 @@ def requested_algorithms(workload: RecordedWorkload, transport: Transport) -> Re
 
 
 def seen_subflows(
-    recording: Recording, node: str, connections: Sequence[Sequence[Row]], started: Iterable[ConnectionStart]
+    recording: Recording, node: str, connections: Sequence[Sequence[SocketSample]], started: Iterable[ConnectionStart]
 ) -> list[list[SubflowAlgorithms]]:
     """Return the subflows of each connection with the algorithms seen on ``node``.
 
@@ -71,19 +71,18 @@ def seen_subflows(
     starts = {start.conn: start for start in started}
     addresses = read_addresses(recording)
 
-    def build_subflow(row: Row) -> SubflowAlgorithms:
-        socket, conn = (row["local"], row["remote"]), row.get("conn")
-        start = starts.get(conn) if conn is not None else None
+    def build_subflow(sample: SocketSample) -> SubflowAlgorithms:
+        socket = sample.local, sample.remote
+        start = starts.get(sample.conn) if sample.conn is not None else None
         congestion, scheduler = (start.congestion, start.scheduler) if start is not None else (None, None)
-        # The row is the sender's, but paths are named from the receiver's side.
-        path = path_name({"local": row["remote"], "remote": row["local"]}, addresses)
+        path = path_name(*socket, addresses)
         return SubflowAlgorithms(
             path,
-            tuple(seen.congestion.get(socket) or _as_list(congestion or row.get("congestion"))),
+            tuple(seen.congestion.get(socket) or _as_list(congestion or sample.congestion)),
             tuple(seen.schedulers.get(socket) or _as_list(scheduler)),
         )
 
-    return [[build_subflow(row) for row in connection] for connection in connections]
+    return [list(map(build_subflow, connection)) for connection in connections]
 
 
 def uncoupling_warnings(recording: Recording, node: str) -> Iterator[str]:

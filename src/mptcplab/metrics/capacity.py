@@ -25,7 +25,7 @@ from mptcplab.metrics.manifest import (
     read_paths,
     read_radio_links,
 )
-from mptcplab.metrics.subflows import Ends, Row, gateways_of, speaks_mptcp
+from mptcplab.metrics.subflows import Ends, SocketSample, gateways_of
 from mptcplab.recording.record import Recording
 from mptcplab.units import Rate
 
@@ -94,7 +94,9 @@ class _Links:
         return [0.0 if step[0] in dead else self.rates.get(step, np.inf) for step in steps]
 
 
-def capacity_of(recording: Recording, ends: Ends, used: Collection[str], received: Sequence[Row]) -> Capacity | None:
+def capacity_of(
+    recording: Recording, ends: Ends, used: Collection[str], received: Sequence[SocketSample]
+) -> Capacity | None:
     """Return what the paths of a workload could carry: the paths that MPTCP may use, or the paths that TCP ``used``.
 
     ``received`` are samples of the receiver's sockets. None if no link of these paths changes its rate, or if it is
@@ -204,7 +206,7 @@ def _history(
     return np.array(times), {step: table[:, number] for number, step in enumerate(steps)}
 
 
-def _is_mptcp(recording: Recording, ends: Ends, received: Sequence[Row]) -> bool:
+def _is_mptcp(recording: Recording, ends: Ends, received: Sequence[SocketSample]) -> bool:
     """Return whether a connection spoke MPTCP, as its sockets show it, and did not fall back."""
     table, program = recording.connections, ends.receiving
     spoke: set[Any] = set()
@@ -215,13 +217,8 @@ def _is_mptcp(recording: Recording, ends: Ends, received: Sequence[Row]) -> bool
         spoke = (
             set(of_program.filter(pl.col("token").is_not_null())["conn"]) if "token" in of_program.columns else spoke
         )
-    conns = {row.get("conn") for row in received if _shows_mptcp(row) or row.get("conn") in spoke}
+    conns = {sample.conn for sample in received if sample.shows_mptcp or sample.conn in spoke}
     return bool(conns - fell_back)
-
-
-def _shows_mptcp(row: Row) -> bool:
-    """Return whether a sample shows it: by its token, its protocol, or the kernel's number of the subflow."""
-    return speaks_mptcp(row) or row.get("protocol") == "mptcp" or row.get("subflow_id") is not None
 
 
 def _usable_paths(

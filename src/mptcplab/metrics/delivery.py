@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from mptcplab.lazy import Numbers, np, pl
-from mptcplab.metrics.subflows import Ends, ends_of, workload_rows
+from mptcplab.metrics.subflows import Ends, SocketSample, ends_of, read_samples, workload_samples
 from mptcplab.recording.record import Recording
 from mptcplab.stats import jain_index
 from mptcplab.workload.outputs import NS, TimedMessages, read_ends, read_responses
@@ -182,11 +182,12 @@ def _read_sampled(recording: Recording, ends: Ends) -> Delivery | None:
         rows = rows.filter(pl.col("program").is_null())
     rows = rows.sort("time_ns", maintain_order=True)
     curves = {}
-    last = []
+    last: list[SocketSample] = []
     for (local, remote), each in rows.drop_nulls("bytes_received").group_by("local", "remote", maintain_order=True):
         curves[local, remote] = _curve(each, "bytes_received")
-        last.append(each.row(-1, named=True))
-    chosen = [curves[row["local"], row["remote"]] for row in workload_rows(last, recording, ends, ends.receiver, None)]
+        last += read_samples(each.tail(1))
+    of_workload = workload_samples(last, recording, ends, ends.receiver, None)
+    chosen = [curves[sample.local, sample.remote] for sample in of_workload]
     return _add_curves(chosen) if chosen else None
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from math import inf
-from typing import Any
+from typing import Any, NamedTuple
 
 from mptcplab.explain.evidence import (
     Connection,
@@ -27,7 +27,6 @@ from mptcplab.explain.evidence import (
 from mptcplab.explain.reason import STRONG, Finding
 from mptcplab.explain.registry import explain
 from mptcplab.lazy import pl
-from mptcplab.metrics import subflows
 from mptcplab.metrics.catalog.cpu import shares as cpu_shares
 from mptcplab.metrics.instants import Instant, changes_rates, instants, is_silent
 from mptcplab.metrics.manifest import Gateway, Node, read_addresses, read_gateways, read_links, read_nodes
@@ -39,7 +38,18 @@ from mptcplab.metrics.network import (
     read_kernel_limits,
     subflows_meant,
 )
-from mptcplab.metrics.subflows import Ends, Row, gateways_of, inner_of, inner_rows, read_counters, workload_rows
+from mptcplab.metrics.subflows import (
+    Ends,
+    SocketSample,
+    gateways_of,
+    inner_of,
+    inner_samples,
+    path_name,
+    read_counters,
+    read_samples,
+    speaks_mptcp,
+    workload_samples,
+)
 from mptcplab.metrics.warnings import merge_similar_warnings
 from mptcplab.recording.record import Recording
 from mptcplab.workload.recorded import RecordedWorkload, read_programs, read_workloads
@@ -64,10 +74,6 @@ _COUNTS = {
 }  # fmt: skip
 _BITS = {"pacing_rate": "pacing_bps", "delivery_rate": "delivery_bps"}
 _USED = (*_SECONDS, *_COUNTS, *_BITS, "token", "flags", "protocol", "congestion", "subflow_id")
-_OF_CONNECTIONS = (
-    *("fallback", "subflows", "subflows_max", "add_addr_accepted", "add_addr_signal", "csum_enabled"),
-    *("total", "write_seq", "snd_una"),
-)
 #: MPTCP_SUBFLOW_FLAG_BKUP_REM and MPTCP_SUBFLOW_FLAG_BKUP_LOC of include/uapi/linux/mptcp.h.
 _BACKUP = 1 << 4 | 1 << 5
 _ANSWERED_BY_TCP = "MPTcpExtMPCapableFallbackSYNACK"
@@ -266,20 +272,24 @@ def _is_comparable(recording: Recording) -> bool:
 
 def _subflows(recording: Recording, ends: Ends, side: _Side) -> Iterator[Subflow]:
     for name in dict.fromkeys((side.sender, side.receiver)):
-        rows = _thin_samples(recording, name, side.programs.get(name))
+        program = side.programs.get(name)
+        samples = _thin_samples(recording, name, program)
         if side.gateway is not None:
             inner = inner_of(side.gateway, ends, side.client)
-            rows = inner_rows(rows, inner, read_addresses(recording))
+            of_workload = inner_samples(samples, inner, read_addresses(recording))
         else:
-            rows = workload_rows(rows, recording, ends, name, side.programs.get(name))
-        yield from _subflows_of(rows, recording, name, side.sender)
+            of_workload = workload_samples(samples, recording, ends, name, program)
+        yield from _subflows_of({sample: samples[sample] for sample in of_workload}, recording, name, side.sender)
 
 
-def _thin_samples(recording: Recording, node: str, program: str | None) -> list[Row]:
-    """Return the samples of a node's program, or of all its sockets, thinned evenly in time, in order."""
+def _thin_samples(recording: Recording, node: str, program: str | None) -> dict[SocketSample, Sample]:
+    """Return the samples of a node's program, or of all its sockets, thinned evenly in time, in order.
+
+    Each is there as other metrics see it, and as evidence.
+    """
     table = recording.subflows
     if not table.height or (program is not None and "program" not in table.columns):
-        return []
+        return {}
     ends_ns = [program.end_ns for program in read_programs(recording) if program.end_ns is not None]
     end = max(ends_ns, default=0)
     step = min(max(end // _SAMPLES, _FINEST_NS), _COARSEST_NS)
@@ -295,33 +305,37 @@ def _thin_samples(recording: Recording, node: str, program: str | None) -> list[
     samples = enumerate(zip(times, *columns.values(), strict=True))
     last = {(time_ns // step, *key): place for place, (time_ns, *key) in samples}
     places = sorted(last.values(), key=times.__getitem__)
-    return rows[places].to_dicts()
+    thin = rows[places]
+    return dict(zip(read_samples(thin), map(_sample, thin.iter_rows(named=True)), strict=True))
 
 
-def _subflows_of(rows: Iterable[Row], recording: Recording, host: str, sender: str) -> Iterator[Subflow]:
-    sockets: dict[tuple[Any, ...], list[Row]] = {}
+def _subflows_of(
+    samples: Mapping[SocketSample, Sample], recording: Recording, host: str, sender: str
+) -> Iterator[Subflow]:
+    sockets: dict[tuple[int | None, str, str], list[SocketSample]] = {}
     addresses = read_addresses(recording)
-    for row in rows:
-        sockets.setdefault((row.get("conn"), row["local"], row["remote"]), []).append(row)
-    for (conn, local, remote), samples in sockets.items():
-        token = next((row["token"] for row in samples if row.get("token")), None)
-        flags = [row["flags"] for row in samples if row.get("flags") is not None]
-        # Tables name a path from the sender to the receiver, and `path_name` puts the row's own host last.
-        ends = {"local": local, "remote": remote} if host != sender else {"local": remote, "remote": local}
+    for sample in samples:
+        sockets.setdefault(sample.socket, []).append(sample)
+    for (conn, local, remote), of_socket in sockets.items():
+        token = next((sample.token for sample in of_socket if sample.token), None)
+        flags = [sample.flags for sample in of_socket if sample.flags is not None]
+        # Tables name a path from the sender to the receiver.
+        first, last = (local, remote) if host == sender else (remote, local)
         yield Subflow(
             host=host,
             local=local,
             remote=remote,
             connection=conn if conn is not None else token if token is not None else (local, remote),
-            path=subflows.path_name(ends, addresses),
+            path=path_name(first, last, addresses),
             is_backup=any(flag & _BACKUP for flag in flags) if flags else None,
-            is_mptcp=any(subflows.speaks_mptcp(row) or row.get("subflow_id") is not None for row in samples),
-            congestion=next((row["congestion"] for row in reversed(samples) if row.get("congestion")), None),
-            samples=tuple(map(_sample, samples)),
+            is_mptcp=any(speaks_mptcp(sample) or sample.subflow_id is not None for sample in of_socket),
+            congestion=next((sample.congestion for sample in reversed(of_socket) if sample.congestion), None),
+            samples=tuple(samples[sample] for sample in of_socket),
         )
 
 
-def _sample(row: Row) -> Sample:
+def _sample(row: Mapping[str, Any]) -> Sample:
+    """Return a row of ``subflows.parquet`` as evidence, in seconds and bit/s."""
     values: dict[str, Any] = {field: row.get(column) for column, field in _COUNTS.items()}
     values |= {field: row[column] / _US for column, field in _SECONDS.items() if row.get(column) is not None}
     if not values.get("rtt_s"):  # no answer yet; the smallest time is then all ones
@@ -332,45 +346,58 @@ def _sample(row: Row) -> Sample:
     return Sample(time_s=row["time_ns"] / _NS, **values)
 
 
+class _ConnectionSample(NamedTuple):
+    """A row of ``connections.parquet``: what a connection reported of itself. What a row lacks is None."""
+
+    conn: int
+    time_ns: int
+    fallback: bool | None = None
+    subflows: int | None = None
+    subflows_max: int | None = None
+    add_addr_accepted: int | None = None
+    add_addr_signal: int | None = None
+    csum_enabled: int | None = None
+    total: int | None = None
+    write_seq: int | None = None
+    snd_una: int | None = None
+
+
 def _connections(recording: Recording, side: _Side) -> Iterator[Connection]:
     table = recording.connections
-    used = [name for name in ("conn", "time_ns", *_OF_CONNECTIONS) if name in table.columns]
+    names = [name for name in _ConnectionSample._fields if name in table.columns]
     for host, program in side.programs.items():
         if program is None or not table.height:
             continue
-        of_program = table.lazy().filter(pl.col("program") == program).select(used).collect()
-        rows = sorted(of_program.iter_rows(named=True), key=_time)
-        samples: dict[object, list[Row]] = {}
-        for row in rows:
-            samples.setdefault(row["conn"], []).append(row)
+        of_program = table.lazy().filter(pl.col("program") == program).select(names).collect()
+        samples: dict[int, list[_ConnectionSample]] = {}
+        for values in of_program.sort("time_ns", maintain_order=True).iter_rows():
+            sample = _ConnectionSample(**dict(zip(names, values, strict=True)))
+            samples.setdefault(sample.conn, []).append(sample)
         yield from (_connection(of_connection, host, conn) for conn, of_connection in samples.items())
 
 
-def _time(row: Row) -> int:
-    return int(row["time_ns"])
+def _connection(samples: Sequence[_ConnectionSample], host: str, conn: int) -> Connection:
+    def last_known(name: str) -> Any:
+        return next((value for sample in reversed(samples) if (value := getattr(sample, name)) is not None), None)
 
-
-def _connection(rows: Sequence[Row], host: str, conn: object) -> Connection:
-    state: Row = {}
-    for row in rows:
-        state |= {name: value for name, value in row.items() if value is not None}
+    checksum = last_known("csum_enabled")
     return Connection(
         host=host,
         connection=conn,
-        fell_back=state.get("fallback"),
-        subflows=state.get("subflows"),
-        subflows_max=state.get("subflows_max"),
-        add_addr_accepted=state.get("add_addr_accepted"),
-        add_addr_signal=state.get("add_addr_signal"),
-        checksum=bool(state["csum_enabled"]) if "csum_enabled" in state else None,
-        received=tuple(_changes(rows)),
-        pending=tuple(_pending_bytes(rows)),
+        fell_back=last_known("fallback"),
+        subflows=last_known("subflows"),
+        subflows_max=last_known("subflows_max"),
+        add_addr_accepted=last_known("add_addr_accepted"),
+        add_addr_signal=last_known("add_addr_signal"),
+        checksum=None if checksum is None else bool(checksum),
+        received=tuple(_changes(samples)),
+        pending=tuple(_pending_bytes(samples)),
     )
 
 
-def _changes(rows: Sequence[Row]) -> Iterator[tuple[float, int]]:
+def _changes(samples: Sequence[_ConnectionSample]) -> Iterator[tuple[float, int]]:
     """Yield the times at which the total grew, with its values; and the first and the last observation."""
-    known = [(row["time_ns"] / _NS, row["total"]) for row in rows if row.get("total") is not None]
+    known = [(sample.time_ns / _NS, sample.total) for sample in samples if sample.total is not None]
     before = -1
     for place, (time_s, total) in enumerate(known):
         if total > before or place == len(known) - 1:
@@ -378,11 +405,10 @@ def _changes(rows: Sequence[Row]) -> Iterator[tuple[float, int]]:
         before = total
 
 
-def _pending_bytes(rows: Sequence[Row]) -> Iterator[tuple[float, int]]:
-    for row in rows:
-        written, acked = row.get("write_seq"), row.get("snd_una")
-        if written is not None and acked is not None:
-            yield row["time_ns"] / _NS, max(0, written - acked)
+def _pending_bytes(samples: Sequence[_ConnectionSample]) -> Iterator[tuple[float, int]]:
+    for sample in samples:
+        if sample.write_seq is not None and sample.snd_una is not None:
+            yield sample.time_ns / _NS, max(0, sample.write_seq - sample.snd_una)
 
 
 def _waits(

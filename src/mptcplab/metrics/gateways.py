@@ -10,19 +10,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
 from mptcplab.metrics import algorithms, subflows
 from mptcplab.metrics.manifest import Gateway, read_addresses, read_gateways
 from mptcplab.metrics.subflows import (
-    Row,
+    SocketSample,
     dropped_text,
     gateways_of,
     inner_of,
-    inner_rows,
+    inner_samples,
     mptcp_counts,
     read_counters,
-    workload_rows,
+    workload_samples,
 )
 from mptcplab.recording.record import Recording
 from mptcplab.workload.recorded import RecordedWorkload, read_workloads
@@ -80,12 +80,12 @@ def text_of_all(runs: Iterable[Sequence[GatewayUse]]) -> str:
 class _Sides:
     """The last samples of the sockets that a gateway and its workload have on each node."""
 
-    client: list[Row]
-    entry_outer: list[Row]
-    entry_inner: list[Row]
-    exit_inner: list[Row]
-    exit_outer: list[Row]
-    server: list[Row]
+    client: list[SocketSample]
+    entry_outer: list[SocketSample]
+    entry_inner: list[SocketSample]
+    exit_inner: list[SocketSample]
+    exit_outer: list[SocketSample]
+    server: list[SocketSample]
 
 
 def gateway_uses(recording: Recording, workload: RecordedWorkload) -> list[GatewayUse]:
@@ -121,42 +121,45 @@ def _use(recording: Recording, workload: RecordedWorkload, gateway: Gateway) -> 
 
 
 def _sides(recording: Recording, workload: RecordedWorkload, gateway: Gateway) -> _Sides:
-    def rows_of(node: str) -> list[Row]:
-        return subflows.last_rows(recording.subflows, node=node, program=None)
+    def samples_of(node: str) -> list[SocketSample]:
+        return subflows.last_samples(recording.subflows, node=node, program=None)
 
-    entry, exit_ = rows_of(gateway.entry), rows_of(gateway.exit)
+    entry, exit_ = samples_of(gateway.entry), samples_of(gateway.exit)
     client, server, ends = workload.client, workload.server, workload.ends
     inner, addresses = inner_of(gateway, ends, client), read_addresses(recording)
     listening = [gateway.listening_port] if gateway.listening_port is not None else []
     return _Sides(
-        client=workload_rows(rows_of(client), recording, ends, client, None),
-        entry_outer=_rows_at_ports(entry, "local", listening),
-        entry_inner=inner_rows(entry, inner, addresses),
-        exit_inner=inner_rows(exit_, inner, addresses),
-        exit_outer=_rows_at_ports(exit_, "remote", ends.ports),
-        server=_rows_at_ports(rows_of(server), "local", ends.ports),
+        client=workload_samples(samples_of(client), recording, ends, client, None),
+        entry_outer=_samples_at_ports(entry, "local", listening),
+        entry_inner=inner_samples(entry, inner, addresses),
+        exit_inner=inner_samples(exit_, inner, addresses),
+        exit_outer=_samples_at_ports(exit_, "remote", ends.ports),
+        server=_samples_at_ports(samples_of(server), "local", ends.ports),
     )
 
 
-def _rows_at_ports(rows: Iterable[Row], end: str, ports: Sequence[int]) -> list[Row]:
+def _samples_at_ports(
+    samples: Iterable[SocketSample], end: Literal["local", "remote"], ports: Sequence[int]
+) -> list[SocketSample]:
     """Return the subflows of connections with a subflow whose ``end`` is at one of ``ports``."""
-    connections = subflows.group(rows).values()
-    return [row for some in connections if any(_port(row, end) in ports for row in some) for row in some]
+    connections = subflows.group(samples).values()
+    return [sample for some in connections if any(_port(sample, end) in ports for sample in some) for sample in some]
 
 
-def _port(row: Row, end: str) -> int:
-    return int(row[end].rpartition(":")[2])
+def _port(sample: SocketSample, end: Literal["local", "remote"]) -> int:
+    address = sample.local if end == "local" else sample.remote
+    return int(address.rpartition(":")[2])
 
 
-def _protocol(*ends: Sequence[Row]) -> str:
+def _protocol(*ends: Sequence[SocketSample]) -> str:
     """Return the protocol of connections by the sockets at their ends; empty if an end has none."""
     if not all(ends):
         return ""
-    return "MPTCP" if all(any(map(subflows.speaks_mptcp, rows)) for rows in ends) else "TCP"
+    return "MPTCP" if all(any(map(subflows.speaks_mptcp, samples)) for samples in ends) else "TCP"
 
 
-def _congestion(recording: Recording, node: str, rows: Sequence[Row]) -> tuple[str, ...]:
-    connections = subflows.data_connections(list(rows), "bytes_acked")
+def _congestion(recording: Recording, node: str, samples: Sequence[SocketSample]) -> tuple[str, ...]:
+    connections = subflows.data_connections(samples, "bytes_acked")
     return algorithms.congestion_names(algorithms.seen_subflows(recording, node, connections, ()))
 
 
@@ -186,7 +189,7 @@ def _other_warnings(
 def _weak_use_warnings(use: GatewayUse, sides: _Sides, *, is_bulk: bool) -> Iterator[str]:
     """Yield warnings about inner MPTCP connections that did not use what they could: bulk data can use all of it."""
     connections = subflows.group(sides.exit_inner).values()
-    plain = [rows for rows in connections if not any(map(subflows.speaks_mptcp, rows))]
+    plain = [samples for samples in connections if not any(map(subflows.speaks_mptcp, samples))]
     if plain:
         yield f"gateway {use.name}: {len(plain)} of {len(connections)} connections between its sides are plain TCP"
     if not is_bulk:
@@ -208,9 +211,9 @@ def _bypass_warnings(gateway: Gateway, use: GatewayUse, sides: _Sides) -> Iterat
         yield f"gateway {use.name}: no connection of its outer sides was seen"
 
 
-def _largest_received(*ends: Sequence[Row]) -> int | None:
+def _largest_received(*ends: Sequence[SocketSample]) -> int | None:
     """Return the bytes that the end with more of them received; None if neither reports them."""
-    sums = [subflows.sum_known(rows, "bytes_received") for rows in ends]
+    sums = [subflows.sum_known(samples, "bytes_received") for samples in ends]
     return max((count for count in sums if count is not None), default=None)
 
 
@@ -218,7 +221,7 @@ def _contradictions(
     recording: Recording, workload: RecordedWorkload, gateway: Gateway, use: GatewayUse, sides: _Sides
 ) -> Iterator[str]:
     """Yield a warning for each count of the kernel that contradicts the sockets, or shows what held them up."""
-    tokens = {row["token"] for row in sides.exit_inner if subflows.speaks_mptcp(row)}
+    tokens = {sample.token for sample in sides.exit_inner if subflows.speaks_mptcp(sample)}
     inner = len(tokens) if use.inner == "MPTCP" else 0
     items = {gateway.entry, gateway.exit} - {workload.client, workload.server}
     dropped = mptcp_counts([read_counters(recording, node) for node in sorted(items)]).dropped_beyond_window

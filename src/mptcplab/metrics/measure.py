@@ -26,12 +26,12 @@ from mptcplab.metrics.subflows import (
     Ends,
     MptcpCounts,
     MptcpUse,
-    Row,
     Sockets,
+    SocketSample,
     dropped_text,
     mptcp_counts,
     read_counters,
-    workload_rows,
+    workload_samples,
 )
 from mptcplab.metrics.warnings import (
     failure_warnings,
@@ -105,9 +105,9 @@ def measure_workload(recording: Recording, workload: RecordedWorkload, network: 
     """Measure one workload of a run. :raises LabError: if a program's output is invalid."""
     name, ends, kind = workload.name, workload.ends, workload_of(workload)
     sender, receiver = ends.sender, ends.receiver
-    rows = {
-        node: workload_rows(
-            subflows.last_rows(recording.subflows, node=node, program=program), recording, ends, node, program
+    samples = {
+        node: workload_samples(
+            subflows.last_samples(recording.subflows, node=node, program=program), recording, ends, node, program
         )
         for node, program in ((sender, ends.sending), (receiver, ends.receiving))
     }
@@ -119,9 +119,9 @@ def measure_workload(recording: Recording, workload: RecordedWorkload, network: 
     gateways = tuple(gateway_uses(recording, workload))
     counts = mptcp_counts(read_counters(recording, node) for node in (sender, receiver))
     started = read_starts(recording, ends.sending) if ends.sending is not None else []
-    sent = subflows.data_connections(rows[sender], "bytes_acked", min_share=ends.min_share)
+    sent = subflows.data_connections(samples[sender], "bytes_acked", min_share=ends.min_share)
     seen = algorithms.seen_subflows(recording, sender, sent, started)
-    sockets = _sockets(recording, sent, rows[receiver], ends, algorithms.congestion_names(seen))
+    sockets = _sockets(recording, sent, samples[receiver], ends, algorithms.congestion_names(seen))
     sockets = _with_counted_fallbacks(sockets, counts) if requests_mptcp else sockets
     opens_tcp = _opens_tcp(workload, transports)
     if opens_tcp:
@@ -185,17 +185,23 @@ def _spreads(sockets: Sockets, ends: Ends) -> bool:
 
 
 def _sockets(
-    recording: Recording, sent: list[list[Row]], receiving: list[Row], ends: Ends, congestion: tuple[str, ...]
+    recording: Recording,
+    sent: Sequence[Sequence[SocketSample]],
+    receiving: Sequence[SocketSample],
+    ends: Ends,
+    congestion: tuple[str, ...],
 ) -> Sockets:
     received = subflows.data_connections(receiving, "bytes_received", min_share=ends.min_share)
-    rows = [row for connection in sent for row in connection]
+    samples = [sample for connection in sent for sample in connection]
     program = ends.receiving
     fell_back = _fallbacks(recording, program) if program is not None else _count_fallbacks(received)
     reported = _reported_connections(recording, program)
     with_mptcp = [
         group
         for group in received
-        if any(row.get("protocol") == "mptcp" or _is_subflow(row) or row.get("conn") in reported for row in group)
+        if any(
+            sample.protocol == "mptcp" or sample.subflow_id is not None or sample.conn in reported for sample in group
+        )
     ]
     return Sockets(
         use=MptcpUse(
@@ -206,8 +212,8 @@ def _sockets(
             carrying=subflows.carrying_subflows(with_mptcp),
         ),
         shares=subflows.shares(received, read_addresses(recording)),
-        retransmitted_bytes=subflows.sum_known(rows, "bytes_retrans"),
-        sent_bytes=subflows.sum_known(rows, "bytes_sent"),
+        retransmitted_bytes=subflows.sum_known(samples, "bytes_retrans"),
+        sent_bytes=subflows.sum_known(samples, "bytes_sent"),
         congestion=congestion,
     )
 
@@ -223,11 +229,6 @@ def _with_counted_fallbacks(sockets: Sockets, counts: MptcpCounts) -> Sockets:
 def _opens_tcp(workload: RecordedWorkload, transports: Mapping[str, Transport]) -> bool:
     """Return whether the side that connects is set to TCP: only it can ask for MPTCP."""
     return workload.ends.protocol is None and transports[workload.client].protocol == "tcp"
-
-
-def _is_subflow(row: Row) -> bool:
-    """Return whether ``flow`` reports the kernel's number of a subflow, which only MPTCP has."""
-    return row.get("subflow_id") is not None
 
 
 def _reported_connections(recording: Recording, program: str | None) -> set[int]:
@@ -250,9 +251,9 @@ def _fallbacks(recording: Recording, program: str) -> int:
     return fell["conn"].n_unique()
 
 
-def _count_fallbacks(received: list[list[Row]]) -> int:
+def _count_fallbacks(received: Sequence[Sequence[SocketSample]]) -> int:
     """Count connections that fell back: their subflow keeps its upper-layer protocol, but does not speak MPTCP."""
-    asked = (group for group in received if any(row.get("protocol") == "mptcp" for row in group))
+    asked = (group for group in received if any(sample.protocol == "mptcp" for sample in group))
     return sum(1 for group in asked if not any(map(subflows.speaks_mptcp, group)))
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Literal, NamedTuple
 
 from mptcplab.explain.evidence import address_of
 from mptcplab.lazy import pl
@@ -87,11 +87,54 @@ def _is_fallback(name: str) -> bool:
 
 # The sockets of one workload: the payload of each subflow, and whether MPTCP was really in use.
 
-Row = dict[str, Any]
+#: Counts of bytes that a socket reports.
+ByteCount = Literal["bytes_acked", "bytes_received", "bytes_retrans", "bytes_sent"]
 #: A subflow with less than this share is reported as idle.
 _IDLE_SHARE = 0.01
 #: MPTCP_SUBFLOW_FLAG_MCAP_REM and MPTCP_SUBFLOW_FLAG_JOIN_REM, include/uapi/linux/mptcp.h.
 _ANSWERED = 1 | 4
+
+
+class SocketSample(NamedTuple):
+    """A sample of a subflow's socket: a row of ``subflows.parquet``. What a row lacks is None.
+
+    ``conn`` numbers the connections of a program that reports its own sockets. ``token``, ``flags`` and ``subflow_id``
+    are the kernel's, of MPTCP. ``rtt_us`` is smoothed, ``snd_cwnd`` in segments.
+    """
+
+    local: str
+    remote: str
+    time_ns: int = 0
+    node: str = ""
+    program: str | None = None
+    conn: int | None = None
+    token: int | None = None
+    flags: int | None = None
+    subflow_id: int | None = None
+    protocol: str | None = None
+    congestion: str | None = None
+    rtt_us: int | None = None
+    snd_cwnd: int | None = None
+    bytes_acked: int | None = None
+    bytes_received: int | None = None
+    bytes_retrans: int | None = None
+    bytes_sent: int | None = None
+
+    @property
+    def socket(self) -> tuple[int | None, str, str]:
+        """The connection, if it has a number, and the two ends."""
+        return self.conn, self.local, self.remote
+
+    @property
+    def shows_mptcp(self) -> bool:
+        """True if the sample shows MPTCP: by its token, its protocol, or the kernel's number of the subflow."""
+        return speaks_mptcp(self) or self.protocol == "mptcp" or self.subflow_id is not None
+
+
+def read_samples(frame: pl.DataFrame) -> Iterator[SocketSample]:
+    """Yield the samples of ``frame``, which may lack columns, in its order."""
+    names = [name for name in SocketSample._fields if name in frame.columns]
+    return (SocketSample(**dict(zip(names, values, strict=True))) for values in frame.select(names).iter_rows())
 
 
 @dataclass(frozen=True)
@@ -168,9 +211,9 @@ def _count_sampled(table: pl.DataFrame, node: str) -> tuple[int, int]:
     return connections, known.select("token", "local", "remote").n_unique() - connections
 
 
-def carrying_subflows(connections: Iterable[Sequence[Row]]) -> dict[int, int]:
+def carrying_subflows(connections: Iterable[Sequence[SocketSample]]) -> dict[int, int]:
     """Return the number of connections by the number of their subflows that received payload."""
-    return dict(Counter(sum(1 for row in rows if row["bytes_received"]) for rows in connections))
+    return dict(Counter(sum(1 for sample in samples if sample.bytes_received) for samples in connections))
 
 
 def count_single_connections(carrying: Mapping[int, int]) -> int:
@@ -217,13 +260,13 @@ class Sockets:
         return 100 * self.retransmitted_bytes / self.sent_bytes
 
 
-def sum_known(rows: Iterable[Row], column: str) -> int | None:
-    """Return the sum of a column; None if no row has it, because an unknown count is not zero."""
-    known = [row[column] for row in rows if row.get(column) is not None]
+def sum_known(samples: Iterable[SocketSample], column: ByteCount) -> int | None:
+    """Return the sum of a count; None if no sample has it, because an unknown count is not zero."""
+    known = [count for sample in samples if (count := getattr(sample, column)) is not None]
     return sum(known) if known else None
 
 
-def last_rows(subflows: pl.DataFrame, *, node: str, program: str | None) -> list[Row]:
+def last_samples(subflows: pl.DataFrame, *, node: str, program: str | None) -> list[SocketSample]:
     """Return the last sample of each subflow of ``node``; without a ``program``, from the socket sampler.
 
     After the program has closed a socket, its last sample may lack all counts (``inet_timewait_sock`` in FIN_WAIT2):
@@ -236,76 +279,76 @@ def last_rows(subflows: pl.DataFrame, *, node: str, program: str | None) -> list
         is_listed &= pl.col("program").is_null() if program is None else pl.col("program") == program
     elif program is not None:
         return []  # all samples are the sampler's; this program reports none, like udp
-    last: dict[tuple[Any, ...], Row] = {}
-    rows = subflows.lazy().filter(is_listed).sort("time_ns", maintain_order=True).collect()
-    for row in rows.iter_rows(named=True):
-        key = (row.get("conn"), row["local"], row["remote"])
-        if row.get("bytes_received") is None and sum_known([last.get(key, {})], "bytes_received") is not None:
+    last: dict[tuple[int | None, str, str], SocketSample] = {}
+    for sample in read_samples(subflows.lazy().filter(is_listed).sort("time_ns", maintain_order=True).collect()):
+        before = last.get(sample.socket)
+        if sample.bytes_received is None and before is not None and before.bytes_received is not None:
             continue
-        last[key] = row
+        last[sample.socket] = sample
     return list(last.values())
 
 
-def rows_of_server(rows: Iterable[Row], ports: Collection[int]) -> list[Row]:
+def samples_of_server(samples: Iterable[SocketSample], ports: Collection[int]) -> list[SocketSample]:
     """Return the subflows of connections to a server's ``ports``, including those to an announced port."""
-    connections = group(rows).values()
-    return [row for some in connections if any(_is_at(row, ports) for row in some) for row in some]
+    connections = group(samples).values()
+    return [sample for some in connections if any(_is_at(sample, ports) for sample in some) for sample in some]
 
 
-def _is_at(row: Row, ports: Collection[int]) -> bool:
-    return any(int(row[end].rpartition(":")[2]) in ports for end in ("local", "remote"))
+def _is_at(sample: SocketSample, ports: Collection[int]) -> bool:
+    return any(int(end.rpartition(":")[2]) in ports for end in (sample.local, sample.remote))
 
 
-def speaks_mptcp(row: Row) -> bool:
+def speaks_mptcp(sample: SocketSample) -> bool:
     """Return whether a sampled subflow belongs to a connection that is MPTCP.
 
     It has a token, which it keeps if the other side answers with plain TCP, and flags (``enum mptcp_subflow_flags``)
     that show an answer with MPTCP. Without flags, the token alone counts.
     """
-    flags = row.get("flags")
-    return bool(row.get("token")) and (flags is None or bool(flags & _ANSWERED))
+    return bool(sample.token) and (sample.flags is None or bool(sample.flags & _ANSWERED))
 
 
-def path_name(row: Row, addresses: Addresses) -> str:
-    """Return the subflow's path by the links of its two addresses, the sampled node's last: ``access1>link1``."""
-    hosts = [address_of(row[key]) for key in ("remote", "local")]
+def path_name(first: str, last: str, addresses: Addresses) -> str:
+    """Return a subflow's path by the links of the addresses of its two ends: ``access1>link1``."""
+    hosts = [address_of(end) for end in (first, last)]
     links = [addresses[host].link if host in addresses else host for host in hosts]
     return links[0] if links[0] == links[1] else ">".join(links)
 
 
-def group(rows: Iterable[Row]) -> dict[Any, list[Row]]:
+def group(samples: Iterable[SocketSample]) -> dict[tuple[object, ...], list[SocketSample]]:
     """Group subflows by connection: by ``flow``'s number, else by MPTCP's token, else each alone."""
-    connections: dict[Any, list[Row]] = {}
-    for row in rows:
-        key = ("conn", row["conn"]) if row.get("conn") is not None else _token(row)
-        connections.setdefault(key, []).append(row)
+    connections: dict[tuple[object, ...], list[SocketSample]] = {}
+    for sample in samples:
+        key = ("conn", sample.conn) if sample.conn is not None else _token(sample)
+        connections.setdefault(key, []).append(sample)
     return connections
 
 
-def _token(row: Row) -> tuple[Any, ...]:
-    return ("token", row["token"]) if row.get("token") else ("socket", row["local"], row["remote"])
+def _token(sample: SocketSample) -> tuple[object, ...]:
+    return ("token", sample.token) if sample.token else ("socket", sample.local, sample.remote)
 
 
-def data_connections(rows: Iterable[Row], column: str, *, min_share: float = CONTROL_SHARE) -> list[list[Row]]:
-    """Return connections that carried payload by ``column`` (bytes_received, bytes_acked), without control connections.
+def data_connections(
+    samples: Iterable[SocketSample], column: ByteCount, *, min_share: float = CONTROL_SHARE
+) -> list[list[SocketSample]]:
+    """Return connections that carried payload by ``column``, without control connections.
 
     These have less than ``min_share`` of the largest connection's bytes; 0 if the workload has none.
     """
-    connections = list(group(rows).values())
+    connections = list(group(samples).values())
     totals = [sum_known(connection, column) for connection in connections]
     bound = min_share * max((total for total in totals if total is not None), default=0)
     pairs = zip(connections, totals, strict=True)
     return [connection for connection, total in pairs if total is not None and total > bound]
 
 
-def shares(connections: Iterable[list[Row]], addresses: Addresses) -> dict[str, float]:
+def shares(connections: Iterable[Sequence[SocketSample]], addresses: Addresses) -> dict[str, float]:
     """Return each path's share of the payload that subflows received, duplicates by reinjection included. Sums to 1."""
     by_path: dict[str, int] = {}
     for connection in connections:
-        for row in connection:
-            if row.get("bytes_received") is not None:
-                name = path_name(row, addresses)
-                by_path[name] = by_path.get(name, 0) + row["bytes_received"]
+        for sample in connection:
+            if sample.bytes_received is not None:
+                name = path_name(sample.remote, sample.local, addresses)
+                by_path[name] = by_path.get(name, 0) + sample.bytes_received
     total = sum(by_path.values())
     return {name: count / total for name, count in sorted(by_path.items())} if total else {}
 
@@ -339,20 +382,22 @@ class InnerConnections:
     port: int
 
 
-def workload_rows(rows: Iterable[Row], recording: Recording, ends: Ends, node: str, program: str | None) -> list[Row]:
-    """Return a node's ``rows`` that are the workload's, by the ports of its server.
+def workload_samples(
+    samples: Iterable[SocketSample], recording: Recording, ends: Ends, node: str, program: str | None
+) -> list[SocketSample]:
+    """Return a node's ``samples`` that are the workload's, by the ports of its server.
 
     All are, if the workload's ``program`` reports them. The client of a workload that speaks to a gateway by itself has
     its connections there.
     """
     if program is not None:
-        return list(rows)
+        return list(samples)
     if node == read_workload(recording, ends.workload).client:
         for gateway in read_gateways(recording):
             address = gateway.local.get(ends.workload)
             if address is not None:
-                return [row for row in rows if row["remote"] == f"{address}:{gateway.listening_port}"]
-    return rows_of_server(rows, ends.ports)
+                return [sample for sample in samples if sample.remote == f"{address}:{gateway.listening_port}"]
+    return samples_of_server(samples, ends.ports)
 
 
 def gateways_of(recording: Recording, workload: str) -> Iterator[Gateway]:
@@ -367,15 +412,15 @@ def inner_of(gateway: Gateway, ends: Ends, client: str) -> InnerConnections:
     return InnerConnections(sender, receiver, gateway.exit, gateway.port)
 
 
-def inner_rows(rows: Iterable[Row], inner: InnerConnections, addresses: Addresses) -> list[Row]:
-    """Return one side's ``rows`` that are subflows of inner connections."""
+def inner_samples(samples: Iterable[SocketSample], inner: InnerConnections, addresses: Addresses) -> list[SocketSample]:
+    """Return one side's ``samples`` that are subflows of inner connections."""
 
-    def begins_at_exit(row: Row) -> bool:
-        """Return whether one of the row's two addresses belongs to the gateway's exit."""
-        for host, _, port in (row[end].rpartition(":") for end in ("local", "remote")):
+    def begins_at_exit(sample: SocketSample) -> bool:
+        """Return whether one of the sample's two addresses belongs to the gateway's exit."""
+        for host, _, port in (end.rpartition(":") for end in (sample.local, sample.remote)):
             place = addresses.get(host.strip("[]"))
             if int(port) == inner.port and place is not None and place.node == inner.exit:
                 return True
         return False
 
-    return [row for some in group(rows).values() if any(map(begins_at_exit, some)) for row in some]
+    return [sample for some in group(samples).values() if any(map(begins_at_exit, some)) for sample in some]

@@ -11,7 +11,7 @@ from mptcplab.figure.axis import Axis
 from mptcplab.figure.rates import widen_intervals
 from mptcplab.figure.time_chart import PANELS, WITHOUT_ZERO, OverTime, RunColumn
 from mptcplab.figure.timelines import MAX_LINES, timelines
-from mptcplab.figure.words import marks
+from mptcplab.figure.words import event_marks
 from mptcplab.kernel.config import clock_text, kernel_kind, kernel_text
 from mptcplab.metrics.manifest import Kernel, read_duration_ns, read_facts, read_gateways, read_label
 from mptcplab.metrics.rows import ResultRow, Settings
@@ -210,7 +210,7 @@ def section(
     """Return a section, with everything that does not depend on the source of its tables."""
     firsts = _first_of_each_point(results.recorded)
     scenarios = [_scenario_to_draw(run.recording) for run in firsts]
-    wanted = over_time == "all" or any(marks(run.recording) for run in firsts)
+    wanted = over_time == "all" or any(event_marks(run.recording) for run in firsts)
     numbers = _NUMBERS if over_time == "all" else _NUMBERS // _SHARE_OF_MANY
     time_figures = _timelines(results, axes_of(rows), numbers) if wanted else ()
     return ExperimentSection(
@@ -305,7 +305,7 @@ def _timelines(results: Results, axes: Sequence[Axis], numbers: int) -> tuple[Dr
             "seed": run.result.seed,
             "run": run.result.identity,
             "workloads": [chart.to_json() for chart in of_one],
-            "marks": marks(run.recording),
+            "marks": [{"t": mark.time_s, "text": mark.text} for mark in event_marks(run.recording)],
         }
         for run, of_one in zip(shown, charts, strict=True)
     ]

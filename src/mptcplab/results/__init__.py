@@ -20,7 +20,7 @@ from mptcplab.lazy import lazy_names
 
 if TYPE_CHECKING:
     from mptcplab.results.folder import DAMAGED_RESULTS, PARTIAL, Results, open_every, open_results, read_log
-    from mptcplab.results.frames import RecordedRun, subflow_path, to_pandas
+    from mptcplab.results.frames import RecordedRun, to_pandas
 
 __all__ = [
     "DAMAGED_RESULTS",
@@ -30,7 +30,6 @@ __all__ = [
     "open_every",
     "open_results",
     "read_log",
-    "subflow_path",
     "to_pandas",
 ]
 __getattr__ = lazy_names(__name__)

@@ -6,20 +6,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from mptcplab.errors import MissingError
 from mptcplab.lazy import install_command, pl
 from mptcplab.metrics.column import Scope
-from mptcplab.metrics.manifest import Addresses, read_addresses
+from mptcplab.metrics.manifest import read_addresses
 from mptcplab.metrics.measure import WorkloadMeasurement, items_of
 from mptcplab.metrics.radios import associations as associations_of
 from mptcplab.metrics.radios import radio_samples
 from mptcplab.metrics.registry import IN_EVERY_ROW, columns
 from mptcplab.metrics.rows import SOCKET_TEXTS, ResultRow, RunResult, Settings
-from mptcplab.metrics.subflows import Ends, ends_of, gateways_of, inner_of, inner_rows, path_name, workload_rows
+from mptcplab.metrics.subflows import (
+    Ends,
+    SocketSample,
+    ends_of,
+    gateways_of,
+    inner_of,
+    inner_samples,
+    path_name,
+    read_samples,
+    workload_samples,
+)
 from mptcplab.recording.record import Recording
 from mptcplab.results.columns import CALL, FRAMES, type_of, types
 from mptcplab.workload.recorded import read_workload
@@ -144,11 +154,6 @@ def subflows(recorded: Sequence[RecordedRun]) -> pl.DataFrame:
     return _complete("subflows", recorded, _concatenate((run, _with_places(run.recording)) for run in recorded))
 
 
-def subflow_path(row: Mapping[str, Any], addresses: Addresses, *, sends: bool) -> str:
-    """Return a subflow's path as tables name it, the sender's link first, from a sample of either side."""
-    return path_name({"local": row["remote"], "remote": row["local"]} if sends else dict(row), addresses)
-
-
 def _with_programs(frame: pl.DataFrame) -> pl.DataFrame:
     """Add the workload of each sample, whose programs are called WORKLOAD.client and WORKLOAD.server."""
     if not frame.height:
@@ -162,47 +167,40 @@ def _with_places(recording: Recording) -> pl.DataFrame:
     if not frame.height:
         return frame
     names = [name for name in ("node", "program", "conn", "local", "remote") if name in frame.columns]
-    sockets = frame.select(names).unique(maintain_order=True).to_dicts()
-    workloads, senders = _owners(recording, sockets), set()
-    for ends in ends_of(recording):
-        senders.add((ends.sender, ends.sending))
+    sockets = list(read_samples(frame.select(names).unique(maintain_order=True)))
+    owners = _owners(recording, sockets)
+    senders = {(ends.sender, ends.sending) for ends in ends_of(recording)}
     addresses = read_addresses(recording)
-    known = [
-        {
-            **socket,
-            "workload": workloads.get(_key(socket)),
-            "path": subflow_path(socket, addresses, sends=(socket["node"], socket.get("program")) in senders),
-        }
-        for socket in sockets
-    ]
+    known: list[list[Any]] = []
+    for socket in sockets:
+        is_sender = (socket.node, socket.program) in senders
+        first, last = (socket.local, socket.remote) if is_sender else (socket.remote, socket.local)
+        path = path_name(first, last, addresses)
+        known.append([*(getattr(socket, name) for name in names), owners.get(socket), path])
     schema = {name: frame.schema[name] for name in names} | {"workload": pl.String, "path": pl.String}
-    places = pl.DataFrame(known, schema=schema)
+    places = pl.DataFrame(known, schema=schema, orient="row")
     return frame.join(places, on=names, how="left", nulls_equal=True, maintain_order="left")
 
 
-def _key(row: Mapping[str, Any]) -> tuple[Any, ...]:
-    return tuple(row.get(name) for name in ("node", "program", "conn", "local", "remote"))
-
-
-def _owners(recording: Recording, sockets: Sequence[dict[str, Any]]) -> dict[tuple[Any, ...], str]:
+def _owners(recording: Recording, sockets: Sequence[SocketSample]) -> dict[SocketSample, str]:
     """Return the workload of each subflow: by its program, or by the ports of the workload or of its gateway."""
-    owners: dict[tuple[Any, ...], str] = {}
+    owners: dict[SocketSample, str] = {}
     for ends in ends_of(recording):
         for node, program in ((ends.sender, ends.sending), (ends.receiver, ends.receiving)):
-            of_program = [socket for socket in sockets if socket["node"] == node and socket.get("program") == program]
-            for row in workload_rows(of_program, recording, ends, node, program):
-                owners.setdefault(_key(row), ends.workload)
-        for row in _carried_rows(recording, ends, sockets):
-            owners.setdefault(_key(row), ends.workload)
+            of_program = [socket for socket in sockets if socket.node == node and socket.program == program]
+            for socket in workload_samples(of_program, recording, ends, node, program):
+                owners.setdefault(socket, ends.workload)
+        for socket in _carried_sockets(recording, ends, sockets):
+            owners.setdefault(socket, ends.workload)
     return owners
 
 
-def _carried_rows(recording: Recording, ends: Ends, sockets: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+def _carried_sockets(recording: Recording, ends: Ends, sockets: Sequence[SocketSample]) -> Iterator[SocketSample]:
     for gateway in gateways_of(recording, ends.workload):
         inner = inner_of(gateway, ends, read_workload(recording, ends.workload).client)
         for node in (inner.sender, inner.receiver):
-            of_node = [socket for socket in sockets if socket["node"] == node and socket.get("program") is None]
-            yield from inner_rows(of_node, inner, read_addresses(recording))
+            of_node = [socket for socket in sockets if socket.node == node and socket.program is None]
+            yield from inner_samples(of_node, inner, read_addresses(recording))
 
 
 def _concatenate(parts: Iterable[tuple[RecordedRun, pl.DataFrame]]) -> pl.DataFrame:

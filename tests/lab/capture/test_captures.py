@@ -9,6 +9,7 @@ import shlex
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from tests.lab.bench import Bench, mptcplab, tree_hash
 
@@ -17,7 +18,6 @@ from mptcplab.capture.files import recorded_statistics
 from mptcplab.capture.packet import read_packets
 from mptcplab.capture.summary import ConnectionSummary, Summary, summarise
 from mptcplab.metrics.measure import measure
-from mptcplab.metrics.subflows import last_rows
 from mptcplab.recording.record import Recording
 from mptcplab.stats import mean_interval
 
@@ -62,7 +62,8 @@ def only_connection(summary: Summary) -> ConnectionSummary:
 
 def counters(recording: Recording, node: str, program: str) -> dict[tuple[str, str], dict[str, Any]]:
     """TCP_INFO of every subflow at its end, by its two ends, the client's first."""
-    rows = last_rows(recording.subflows, node=node, program=program)
+    samples = recording.subflows.filter(pl.col("node") == node, pl.col("program") == program).sort("time_ns")
+    rows = samples.drop_nulls("bytes_sent").group_by("local", "remote", maintain_order=True).last().to_dicts()
     keys = ("local", "remote") if node == "client" else ("remote", "local")
     return {(row[keys[0]], row[keys[1]]): row for row in rows}
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 import pytest
 from tests.lab.bench import Bench, needs, note, tree_hash
 
-from mptcplab.figure.words import marks
+from mptcplab.figure.words import event_marks
 from mptcplab.metrics.measure import WorkloadMeasurement, measure
 from mptcplab.plan.compile import compile_plan
 from mptcplab.proxies.catalog import RECIPES, built_program, recipe_of
@@ -398,7 +398,7 @@ def test_each_side_is_killed_and_started_again(bench: Bench, program: str) -> No
     print(f"{program}: {fetch.metrics['broken_downloads']:g} of 12 broke, longest gap {fetch.metrics['gap_s']:.2f} s")
     assert fetch.goodput_bps * fetch.duration_s == pytest.approx(8 * 12 * 300e3), "all files, each once and whole"
     assert fetch.metrics["gap_s"] > 0.1
-    assert [mark["text"] for mark in marks(recording)] == [
+    assert [mark.text for mark in event_marks(recording)] == [
         "gateway bond: exit killed",
         "gateway bond: exit started again",
         "gateway bond: entry restarted",

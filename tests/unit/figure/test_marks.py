@@ -9,7 +9,7 @@ import pytest
 from tests.unit.command_output import output_of
 from tests.unit.results_folders import make_results
 
-from mptcplab.figure.words import marks
+from mptcplab.figure.words import event_marks
 from mptcplab.plan.compile import compile_plan
 from mptcplab.recording import samples
 from mptcplab.recording.record import Recording
@@ -42,7 +42,7 @@ def test_marks_name_the_end_of_the_link(tmp_path: Path) -> None:
     keys = ("kind", "link", "direction", "value")
     rows = [{"instant_ns": event.at_ns, **{key: getattr(event, key) for key in keys}} for event in events]
     samples.write(rows, folder / "events.parquet")
-    assert [(mark["t"], mark["text"]) for mark in marks(Recording(folder))] == [
+    assert [(mark.time_s, mark.text) for mark in event_marks(Recording(folder))] == [
         (1.0, "link1: interface down at server"),
         (2.0, "link1: up"),
         (3.0, "access2: down silent; access1: address removed at client"),

@@ -3,17 +3,19 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from mptcplab.figure.rates import coarsen, is_better_coarse, stack
 from mptcplab.figure.time_chart import OverTime, RunColumn, side_by_side
 from mptcplab.figure.timelines import MAX_LINES, TimelineCurve, WorkloadTimeline, _select_subflows
+from mptcplab.metrics.subflows import SocketSample
 
 SECOND = 10**9
 
 
-def _subflow(first_s: int, last_s: int, bytes_per_s: int) -> list[dict[str, Any]]:
-    return [{"time_ns": t * SECOND, "bytes_acked": t * bytes_per_s, "rtt_us": 1} for t in range(first_s, last_s + 1)]
+def _subflow(first_s: int, last_s: int, bytes_per_s: int) -> list[SocketSample]:
+    return [
+        SocketSample("a", "b", time_ns=t * SECOND, bytes_acked=t * bytes_per_s, rtt_us=1)
+        for t in range(first_s, last_s + 1)
+    ]
 
 
 def test_drawn_subflows_leave_no_hole_in_a_path() -> None:
@@ -25,12 +27,12 @@ def test_drawn_subflows_leave_no_hole_in_a_path() -> None:
     for number in range(1, 11):
         names += [f"fibre #{number}", f"5G #{number}", f"fibre #{number + 10}"]
         sent += [_subflow(0, 15, 1), _subflow(15, 45, 2), _subflow(45, 80, 100 + number)]
-    chosen, rows = _select_subflows(names, sent)
+    chosen, samples = _select_subflows(names, sent)
     assert len(chosen) == len(set(chosen)) == MAX_LINES
     shown = {
-        (name.partition(" #")[0], row["time_ns"] // SECOND)
-        for name, row_of in zip(chosen, rows, strict=True)
-        for row in row_of
+        (name.partition(" #")[0], sample.time_ns // SECOND)
+        for name, of_subflow in zip(chosen, samples, strict=True)
+        for sample in of_subflow
     }
     assert {("fibre", t) for t in (*range(16), *range(45, 81))} <= shown
     assert {("5G", t) for t in range(15, 46)} <= shown

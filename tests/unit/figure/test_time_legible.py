@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 from matplotlib.colors import to_hex
@@ -14,6 +12,7 @@ from mptcplab.figure.over_time import draw_over_time
 from mptcplab.figure.time_chart import OverTime, RunColumn
 from mptcplab.figure.timelines import TimelineCurve, WorkloadTimeline, _goodput, _rtt, _sort_subflows, _unique_names
 from mptcplab.metrics.catalog.paths import Reassembly
+from mptcplab.metrics.subflows import SocketSample
 
 
 def _column(title: str, names: tuple[str, ...], end: float, events: tuple[tuple[float, str], ...]) -> RunColumn:
@@ -91,10 +90,12 @@ def test_the_rtt_of_a_dead_subflow_is_a_gap() -> None:
     assert None not in _rtt("p", _stalled_samples(50), 1500).values, "half a second without an acknowledgement is none"
 
 
-def _stalled_samples(samples: int) -> list[dict[str, Any]]:
+def _stalled_samples(samples: int) -> list[SocketSample]:
     """The samples of a subflow, 10 ms apart, on which nothing is acknowledged during ``samples`` of them."""
     acked = [*range(1, 101), *[100] * samples, *range(101, 201)]
-    return [{"time_ns": 10**7 * at, "rtt_us": 20_000, "bytes_acked": bytes_} for at, bytes_ in enumerate(acked)]
+    return [
+        SocketSample("a", "b", time_ns=10**7 * at, rtt_us=20_000, bytes_acked=bytes_) for at, bytes_ in enumerate(acked)
+    ]
 
 
 def test_columns_over_time_agree() -> None:

@@ -13,7 +13,7 @@ from tests.unit.metrics.gateway_recording import ACCEPTED, DSL, FALLBACK, LTE, O
 
 from mptcplab.errors import LabError
 from mptcplab.figure.timelines import timelines
-from mptcplab.figure.words import marks
+from mptcplab.figure.words import event_marks
 from mptcplab.metrics.catalog.recovery import workload_recoveries
 from mptcplab.metrics.gateways import GatewayUse, gateway_uses
 from mptcplab.metrics.instants import changes_rates, has_failed
@@ -292,7 +292,7 @@ def test_time_series_of_a_workload_do_not_show_another(tmp_path: Path) -> None:
 
 def test_events_of_a_gateway_are_named_and_are_failures(tmp_path: Path) -> None:
     recording = GatewayRecording(tmp_path, events=EVENTS).write()
-    assert [mark["text"] for mark in marks(recording)] == [
+    assert [mark.text for mark in event_marks(recording)] == [
         "gateway bond: exit killed",
         "gateway bond: exit started again",
     ]
@@ -320,7 +320,9 @@ def test_a_restart_at_once_is_one_event(tmp_path: Path) -> None:
     up = {**DOWN, "kind": "gateway-up"}
     entry = {**DOWN, "kind": "gateway-down", "value": "entry"}
     recording = GatewayRecording(tmp_path, events=({**DOWN, "kind": "gateway-down"}, up, entry)).write()
-    assert [mark["text"] for mark in marks(recording)] == ["gateway bond: entry killed; gateway bond: exit restarted"]
+    assert [mark.text for mark in event_marks(recording)] == [
+        "gateway bond: entry killed; gateway bond: exit restarted"
+    ]
 
 
 # -- downloads that break

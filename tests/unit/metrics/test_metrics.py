@@ -16,7 +16,7 @@ from mptcplab.metrics import subflows
 from mptcplab.metrics.algorithms import seen_subflows
 from mptcplab.metrics.measure import measure
 from mptcplab.metrics.rows import result_rows, rows_of, run_result
-from mptcplab.metrics.subflows import MptcpUse, mptcp_counts
+from mptcplab.metrics.subflows import MptcpUse, SocketSample, mptcp_counts
 from mptcplab.metrics.warnings import merge_similar_warnings
 from mptcplab.report.html_build import _row_notices
 from mptcplab.report.result_table import result_table
@@ -220,25 +220,25 @@ def test_text_of_use(use: MptcpUse, text: str) -> None:
 
 
 def test_control_connection_is_left_out() -> None:
-    rows = [
-        {"local": "a", "remote": "b", "token": 1, "bytes_received": 1_000_000},
-        {"local": "c", "remote": "d", "token": 1, "bytes_received": 500_000},
-        {"local": "e", "remote": "f", "token": 2, "bytes_received": 300},
+    samples = [
+        SocketSample("a", "b", token=1, bytes_received=1_000_000),
+        SocketSample("c", "d", token=1, bytes_received=500_000),
+        SocketSample("e", "f", token=2, bytes_received=300),
     ]
-    (connection,) = subflows.data_connections(rows, "bytes_received")
-    assert [row["local"] for row in connection] == ["a", "c"]
+    (connection,) = subflows.data_connections(samples, "bytes_received")
+    assert [sample.local for sample in connection] == ["a", "c"]
 
 
 def test_groups_of_subflows() -> None:
-    rows: list[subflows.Row] = [
-        {"local": "a", "remote": "b", "conn": 0},
-        {"local": "c", "remote": "d", "conn": 0},
-        {"local": "e", "remote": "f", "token": 5},
-        {"local": "g", "remote": "h", "token": 5},
-        {"local": "i", "remote": "j", "token": 0},
-        {"local": "k", "remote": "l"},
+    samples = [
+        SocketSample("a", "b", conn=0),
+        SocketSample("c", "d", conn=0),
+        SocketSample("e", "f", token=5),
+        SocketSample("g", "h", token=5),
+        SocketSample("i", "j", token=0),
+        SocketSample("k", "l"),
     ]
-    assert [len(group) for group in subflows.group(rows).values()] == [2, 2, 1, 1]
+    assert [len(group) for group in subflows.group(samples).values()] == [2, 2, 1, 1]
 
 
 @pytest.mark.parametrize(
@@ -250,12 +250,12 @@ def test_groups_of_subflows() -> None:
     ],
 )
 def test_path_names(local: str, remote: str, name: str) -> None:
-    assert subflows.path_name({"local": local, "remote": remote}, PLACES) == name
+    assert subflows.path_name(remote, local, PLACES) == name
 
 
 def test_shares_of_nothing() -> None:
     assert subflows.shares([], PLACES) == {}
-    assert subflows.shares([[{"local": "10.0.2.2:1", "remote": "10.0.1.1:1", "bytes_received": 0}]], PLACES) == {}
+    assert subflows.shares([[SocketSample("10.0.2.2:1", "10.0.1.1:1", bytes_received=0)]], PLACES) == {}
 
 
 def test_kernel_s_counters() -> None:
@@ -375,8 +375,8 @@ def test_connections_that_nobody_saw_are_told_by_flow(tmp_path: Path) -> None:
 def test_samples_have_the_congestion_control_of_short_connections(tmp_path: Path) -> None:
     """Connections of ``http`` often end between two looks at algorithms, but not between two samples."""
     recording = FlowRecording(tmp_path / "r", (9_000,), algorithms={"sockets": []}).write()
-    row = {"local": "10.0.1.1:5001", "remote": "10.0.2.2:40000", "congestion": "bbr"}
-    [[subflow]] = seen_subflows(recording, "client", [[row]], [])
+    sample = SocketSample("10.0.1.1:5001", "10.0.2.2:40000", congestion="bbr")
+    [[subflow]] = seen_subflows(recording, "client", [[sample]], [])
     assert (subflow.congestion, subflow.schedulers) == (("bbr",), ())
 
 

@@ -14,7 +14,7 @@ from tests.unit.manifests import manifest
 from mptcplab.errors import LabError
 from mptcplab.figure.timelines import TimelineCurve as Curve
 from mptcplab.figure.timelines import _break_at_gaps
-from mptcplab.figure.words import marks
+from mptcplab.figure.words import event_marks
 from mptcplab.metrics.network import NetworkCounters
 from mptcplab.metrics.radios import (
     ACCESS_POINTS,
@@ -209,7 +209,7 @@ def test_rows_and_table_over_seeds(walk: Recording) -> None:
 
 
 def test_changes_of_stations_are_marks_in_figures(walk: Recording) -> None:
-    assert [(round(mark["t"], 3), mark["text"]) for mark in marks(walk)] == [
+    assert [(round(mark.time_s, 3), mark.text) for mark in event_marks(walk)] == [
         (1.2, "wifi: disassociated from ap1"),
         (1.4, "wifi: associated with ap1"),
         (1.7, "wifi: roamed to ap2"),

@@ -24,9 +24,10 @@ from mptcplab.metrics.subflows import (
     MptcpCounts,
     MptcpUse,
     Sockets,
+    SocketSample,
     data_connections,
     ends_of,
-    last_rows,
+    last_samples,
     shares,
     sum_known,
 )
@@ -42,11 +43,11 @@ USE = MptcpUse(connections=1, with_mptcp=0, fell_back=0)
 
 
 def test_a_sum_of_nothing_known_is_not_known() -> None:
-    assert sum_known([{"bytes": None}, {}], "bytes") is None
-    assert sum_known([], "bytes") is None
-    assert sum_known([{"bytes": None}, {"bytes": 0}], "bytes") == 0
-    silent = {"conn": 0, "local": "a", "remote": "b", "bytes_received": None}
-    described = {"conn": 1, "local": "10.0.0.1:1", "remote": "10.0.0.2:2", "bytes_received": 7}
+    silent = SocketSample("a", "b", conn=0)
+    described = SocketSample("10.0.0.1:1", "10.0.0.2:2", conn=1, bytes_received=7)
+    assert sum_known([silent, silent], "bytes_received") is None
+    assert sum_known([], "bytes_received") is None
+    assert sum_known([silent, silent._replace(bytes_received=0)], "bytes_received") == 0
     assert data_connections([silent, described], "bytes_received") == [[described]]
     assert shares([[silent, described]], {}) == {"10.0.0.2>10.0.0.1": 1.0}, (
         "a path of which nothing is known has no share"
@@ -58,8 +59,8 @@ def test_samples_of_others_are_not_those_of_a_program(tmp_path: Path) -> None:
     row = {"time_ns": 1, "node": "server", "local": "10.0.2.2:5201", "remote": "10.0.1.1:40000", "bytes_received": 9}
     samples.write([row], tmp_path / "subflows.parquet")
     table = Recording(tmp_path).subflows
-    assert last_rows(table, node="server", program="datagrams.server") == []
-    assert [last_row["bytes_received"] for last_row in last_rows(table, node="server", program=None)] == [9]
+    assert last_samples(table, node="server", program="datagrams.server") == []
+    assert [sample.bytes_received for sample in last_samples(table, node="server", program=None)] == [9]
 
 
 def test_the_last_sample_of_a_closed_socket_is_the_last_with_counts(tmp_path: Path) -> None:
@@ -68,8 +69,8 @@ def test_the_last_sample_of_a_closed_socket_is_the_last_with_counts(tmp_path: Pa
     samples.write(
         [{**row, "time_ns": at, "bytes_received": count} for at, count in counts], tmp_path / "subflows.parquet"
     )
-    (last,) = last_rows(Recording(tmp_path).subflows, node="server", program=None)
-    assert (last["time_ns"], last["bytes_received"]) == (2, 9)
+    (last,) = last_samples(Recording(tmp_path).subflows, node="server", program=None)
+    assert (last.time_ns, last.bytes_received) == (2, 9)
 
 
 def _rows(*runs: tuple[int | None, dict[str, float]]) -> list[ResultRow]:

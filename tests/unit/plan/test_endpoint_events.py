@@ -11,7 +11,7 @@ import pytest
 from tests.unit.command_output import output_of
 from tests.unit.results_folders import make_results
 
-from mptcplab.figure.words import marks
+from mptcplab.figure.words import event_marks
 from mptcplab.metrics.instants import changes_rates, changes_shape, instants
 from mptcplab.metrics.network import endpoint_states
 from mptcplab.node.words import EndpointEvent, limits_value, parse_limits
@@ -167,7 +167,7 @@ def test_readers_know_what_events_left(tmp_path: Path) -> None:
     rows = [{"instant_ns": event.at_ns, **{key: getattr(event, key) for key in keys}} for event in events]
     samples.write(rows, folder / "events.parquet")
     recording = Recording(folder)
-    assert [(mark["t"], mark["text"]) for mark in marks(recording)] == [
+    assert [(mark.time_s, mark.text) for mark in event_marks(recording)] == [
         (1.0, "access2: endpoint added at client (backup, subflow)"),
         (2.0, "link2: endpoint changed at server (backup, signal)"),
         (3.0, "client: limits subflows 1, add_addr_accepted 8"),

@@ -53,11 +53,10 @@ UNTYPED = {
     "the contract with campaign/contract.py, whose code is part of every run's identity": (
         "WorkloadBase.sends_to_client", "WorkloadBase.ends", "WorkloadBase._drop_unset",
     ),
-    "rows of samples, which are hot": ("Row", "subflow_path", "_key", "_owners", "_carried_rows"),
     "rows of data frames": ("items.rows", "_labels", "_run_row", "_table_row", "_frame"),
     "parts of JSON data that are written": (
         "ResultRow._overlaps", "ResultRow._metrics_document", "ResultRow._metric", "network_document", "Drawing.data",
-        "marks", "OptionRecord.about", "SubflowEvent.about", "_file_document", "ExperimentFiles.write", "_conditions",
+        "OptionRecord.about", "SubflowEvent.about", "_file_document", "ExperimentFiles.write", "_conditions",
         "ResultsComparison.conditions", "_Draft.conditions", "BedReport.document", "ExperimentOutcome.document",
         "Reproduction.documents", "TableReport.document", "_changed_point", "_measurement_facts", "describe",
         "run_changes", "_beds_document", "_cell_document", "_claim_document", "_evidence_document", "_full_document",

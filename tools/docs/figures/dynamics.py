@@ -127,5 +127,5 @@ def _subflows(recording: Recording, workload: str, *, sending: bool) -> Iterator
     rows = recording.subflows.filter(pl.col("program") == program).sort("time_ns", maintain_order=True)
     addresses = read_addresses(recording)
     for (_, local, remote), group in rows.group_by("conn", "local", "remote", maintain_order=True):
-        sides = {"local": remote, "remote": local} if sending else {"local": local, "remote": remote}
-        yield path_name(sides, addresses), group
+        first, last = (local, remote) if sending else (remote, local)
+        yield path_name(first, last, addresses), group
