@@ -15,7 +15,7 @@ from mptcplab.files import write_text
 from mptcplab.report.table import Table
 from mptcplab.study.library import SelectedTable, select, study_names
 from mptcplab.study.notes import ORIGINS, origin_text
-from mptcplab.study.parts import OtherChoice, ParameterChoice
+from mptcplab.study.parts import OtherChoice, Parameter, ParameterChoice
 
 _BEGIN, _END = "<!-- chosen: begin -->", "<!-- chosen: end -->"
 _NOT_OF_TEST_BED = frozenset(("repeats", "record.interval", "workloads.*.duration"))
@@ -68,9 +68,9 @@ def sets_text(tables: Sequence[SelectedTable]) -> str:
     """Return a sentence about the number of sets of values, and the tables that have each."""
     groups = sets_of(tables)
     if len(groups) == 1:
-        return "All tables of the study have one set of the values that it does not state."
+        return "All tables of the study use one set of unstated values."
     listed = "; ".join(", ".join(group) for group in groups)
-    return f"The tables of the study have {len(groups)} sets of values that it does not state: {listed}."
+    return f"The tables of the study use {len(groups)} different sets of unstated values: {listed}."
 
 
 def choices_text() -> str:
@@ -82,22 +82,30 @@ def _study_lines(tables: Sequence[SelectedTable]) -> Iterator[str]:
     study = tables[0].study
     yield f"**`{study.name}`.** {sets_text(tables)}"
     yield ""
+    choices = [(parameter, choice) for parameter in study.parameters for choice in parameter.choices]
+    departing = [pair for pair in choices if pair[1].departs_from]
+    if departing:
+        yield "Stated, and not followed:"
+        yield ""
+        for parameter, choice in departing:
+            value = f"`{choice.value}`{_tables_text(parameter, choice)} in place of {choice.departs_from}"
+            yield f"- {parameter.name}: {value}, {origin_text(choice)}. {choice.why}"
+        yield ""
     for origin in ("fitted", "after", "before"):
-        choices = [
-            (parameter, choice)
-            for parameter in study.parameters
-            for choice in parameter.choices
-            if choice.origin == origin
-        ]
-        if choices:
+        of_origin = [pair for pair in choices if pair[1].origin == origin and not pair[1].departs_from]
+        if of_origin:
             yield f"{ORIGINS[origin].capitalize()}:"
             yield ""
-        for parameter, choice in choices:
+        for parameter, choice in of_origin:
             to = origin_text(choice).removeprefix(ORIGINS[origin]).strip()
-            where = f" in {_describe_tables(choice, parameter.tables)}" if isinstance(choice, OtherChoice) else ""
-            yield f"- {parameter.name}: `{choice.value}`{where}{f', {to}' if to else ''}. {choice.why}"
-        if choices:
+            value = f"`{choice.value}`{_tables_text(parameter, choice)}{f', {to}' if to else ''}"
+            yield f"- {parameter.name}: {value}. {choice.why}"
+        if of_origin:
             yield ""
+
+
+def _tables_text(parameter: Parameter, choice: ParameterChoice) -> str:
+    return f" in {_describe_tables(choice, parameter.tables)}" if isinstance(choice, OtherChoice) else ""
 
 
 def replace_part(page: str) -> str:

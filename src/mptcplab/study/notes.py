@@ -220,7 +220,7 @@ def _reason_class(cells: Sequence[JudgedCell], claims: Sequence[ClaimVerdict]) -
     proofs += [_proof_of(verdict) for verdict in claims]
     if all(proof == SHOWS for proof in proofs):
         return "Shown: "
-    return "Supposed: " if all(proof == SHOWS_NOTHING for proof in proofs) else "Shown in part: "
+    return "Shown in part: " if any(proof in (SHOWS, SHOWS_PART) for proof in proofs) else "Supposed: "
 
 
 def _proof_of(verdict: ClaimVerdict) -> str:

@@ -179,6 +179,7 @@ class ParameterChoice(StudyPart):
 
     value: str = Field(description="as a scenario writes it; `default` if scenarios leave it to the kernel")
     origin: Origin
+    departs_from: str = Field(default="", description="the value that the study states, if the scenarios have another")
     why: str = Field(default="", description="why this value; required unless the study states it")
     fitted_to: tuple[Cells, ...] = Field(default=(), description="published cells that it was fitted to")
 
@@ -186,6 +187,8 @@ class ParameterChoice(StudyPart):
     def _is_whole(self) -> ParameterChoice:
         if bool(self.fitted_to) != (self.origin == "fitted"):
             raise ValueError("fitted_to names the cells of a fitted value, and only of one")
+        if self.departs_from and self.origin == "stated":
+            raise ValueError("a stated value departs from nothing")
         if self.origin != "stated" and not self.why:
             raise ValueError(f"the value {self.value} is ours, and needs a `why`")
         return self

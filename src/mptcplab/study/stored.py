@@ -103,6 +103,11 @@ class ShippedTable:
     repeated: Mapping[str, str] = field(default_factory=dict)
     repeated_seeds: tuple[int, ...] = ()
 
+    @property
+    def latest_kernels(self) -> Mapping[str, str]:
+        """The builds, by release, that gave these digits last."""
+        return self.repeated or self.kernels
+
     @classmethod
     def from_json(cls, entry: Mapping[str, Any]) -> ShippedTable:
         """Return the table."""

@@ -159,8 +159,8 @@ def test_reproduce_prints_and_writes_the_parameters_once(labs: Labs, studies: Pa
 def test_sets_of_values() -> None:
     tables = [class_study.select_table(number) for number in ("1", "2", "e")]
     assert chosen.sets_of(tables) == [["1"], ["2"]], "evidence is ours, and varies them"
-    assert chosen.sets_text(tables) == "The tables of the study have 2 sets of values that it does not state: 1; 2."
-    assert chosen.sets_text(tables[:1]) == "All tables of the study have one set of the values that it does not state."
+    assert chosen.sets_text(tables) == "The tables of the study use 2 different sets of unstated values: 1; 2."
+    assert chosen.sets_text(tables[:1]) == "All tables of the study use one set of unstated values."
 
 
 def test_the_page_says_what_the_data_says() -> None:

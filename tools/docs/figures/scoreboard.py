@@ -69,17 +69,18 @@ def values(folder: str = "") -> str:
 
 
 def kernels() -> str:
-    """Return the kernel builds of what is shipped: how many tables of each study each measured, or repeated."""
-    tables = [(table.folder.name, find_shipped(table)) for name in study_names() for table in select(name)]
-    counts: dict[tuple[str, str, str], list[int]] = {}
-    for study, shipped in tables:
-        for place, builds in enumerate((shipped.kernels, shipped.repeated) if shipped else ()):
-            for release, key in builds.items():
-                counts.setdefault((study, release, key[:12]), [0, 0])[place] += 1
+    """Return the latest kernel builds of what is shipped: how many tables each measured, or gave again for one seed."""
+    tables: dict[tuple[str, str], list[tuple[str, bool]]] = {}
+    for name in study_names():
+        for shipped in filter(None, map(find_shipped, select(name))):
+            for build in shipped.latest_kernels.items():
+                tables.setdefault(build, []).append((f"`{name}`", bool(shipped.repeated)))
     rows = [
-        [f"`{name}`", f"`{release}`", f"`{key}`", *map(str, count)] for (name, release, key), count in counts.items()
+        [f"`{release}`", f"`{key[:12]}`", *(str(repeated.count(how)) for how in (False, True)), ", ".join(studies)]
+        for (release, key), entries in sorted(tables.items())
+        for studies, repeated in [(dict.fromkeys(name for name, _ in entries), [how for _, how in entries])]
     ]
-    return table_of(["study", "release", "build", "tables measured", "tables repeated"], rows)
+    return table_of(["release", "build", "tables measured", "tables repeated", "studies"], rows)
 
 
 def claims(folder: str = "") -> str:
