@@ -9,6 +9,15 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from mptcplab.explain.catalog.low_sum import (
+    EMPTY_QUEUE,
+    FULL_WINDOW,
+    LATE_S,
+    MIN_SAMPLES,
+    MOST_SAMPLES,
+    ROOM_IN_CWND,
+    SMALL_WINDOW,
+)
 from mptcplab.lazy import np, pl
 from mptcplab.metrics.capacity import rate_of
 from mptcplab.metrics.catalog.recovery import (
@@ -200,25 +209,10 @@ def _links_down_at(recording: Recording, time_s: float) -> list[str]:
     return [f"{place} since {seconds_text(since_s)}" for place, since_s in down_since(changes, time_s).items()]
 
 
-# Subflows that joined late and were limited by the window of a new connection.
-#
-# Mainline enlarges the receive buffers of subflows when it enlarges the connection's (``mptcp_rcv_space_adjust()`` in
-# net/mptcp/protocol.c). A subflow that joins afterwards has the default of ``tcp_rmem`` until the connection's buffer
-# grows again, which may be never.
+# Subflows that joined late and were limited by the window of a new connection, by the rule of
+# :mod:`mptcplab.explain.catalog.low_sum`: there for thinned samples, here for all.
 
-#: A subflow that is first seen this long after its connection is late. Subflows of a new connection join within some
-#: round trips, and share the growth of its buffer.
-_LATE_NS = 2_000_000_000
-#: The window is the limit while so much of it is under way, and the congestion window would allow half as much again.
-_FULL = 0.8
-_ROOM = 1.5
-#: A line that such a window fills has a standing queue: then the line is the limit.
-_EMPTY = 1.25
-#: The share of a subflow's samples in which it must be the limit, and the least number of samples.
-_MOSTLY = 0.5
-_LEAST = 10
-#: Another subflow of the connection was offered a window larger by this factor.
-_SMALL = 4
+_LATE_NS = round(LATE_S * 1e9)
 _COLUMNS = {"conn", "program", "snd_wnd", "snd_cwnd", "snd_mss", "unacked", "state", "rtt_us", "min_rtt_us"}
 
 
@@ -247,10 +241,10 @@ def window_limited_subflows(samples: pl.DataFrame) -> pl.DataFrame:
     begun = pl.col("time_ns").min()
     offered = pl.col("snd_wnd").max()
     under_way = pl.col("unacked") * pl.col("snd_mss")
-    full = under_way >= _FULL * pl.col("snd_wnd")
-    has_room = pl.col("snd_cwnd") * pl.col("snd_mss") >= _ROOM * pl.col("snd_wnd")
+    full = under_way >= FULL_WINDOW * pl.col("snd_wnd")
+    has_room = pl.col("snd_cwnd") * pl.col("snd_mss") >= ROOM_IN_CWND * pl.col("snd_wnd")
     sending = samples.filter((pl.col("state") == "established") & (pl.col("unacked") > 0))
-    is_limited = full & has_room & (pl.col("rtt_us") <= _EMPTY * pl.col("min_rtt_us"))
+    is_limited = full & has_room & (pl.col("rtt_us") <= EMPTY_QUEUE * pl.col("min_rtt_us"))
     known = sending.with_columns(first=begun.over("conn"), most=offered.over("conn"), is_limited=is_limited)
     subflows = known.group_by("conn", "local", "remote", maintain_order=True).agg(
         (begun - pl.col("first").first()).alias("later_ns"),
@@ -261,9 +255,9 @@ def window_limited_subflows(samples: pl.DataFrame) -> pl.DataFrame:
     )
     return subflows.filter(
         (pl.col("later_ns") >= _LATE_NS)
-        & (pl.col("times") >= _SMALL)
-        & (pl.col("share") >= _MOSTLY)
-        & (pl.col("count") >= _LEAST)
+        & (pl.col("times") >= SMALL_WINDOW)
+        & (pl.col("share") >= MOST_SAMPLES)
+        & (pl.col("count") >= MIN_SAMPLES)
     )
 
 

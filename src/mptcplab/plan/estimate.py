@@ -82,7 +82,7 @@ class RatedNetwork(Network):
 
     def goodput_bps(self, workload: WorkloadBase) -> float:
         """Return a workload's goodput: TCP uses one path, MPTCP all paths that do not share a bottleneck."""
-        connections = getattr(workload, "connections", 1)
+        connections = workload.connection_count
         sizes = [self._transports[node].tcp_rmem for node in (workload.sender, workload.receiver)]
         buffer = min(size[2] if size else _BUFFER_BYTES for size in sizes)
         value = 0.0
@@ -280,7 +280,7 @@ def _relayed_transfers(network: Network) -> Iterator[tuple[GatewayBase, Workload
 
 def _relay_buffers(scenario: Scenario, gateway: GatewayBase, workload: WorkloadBase) -> tuple[float, ...]:
     """Return the largest receive and send buffers of the first proxy on the data's way, and of the second."""
-    count = getattr(workload, "connections", 1)
+    count = workload.connection_count
     nodes = (gateway.exit, gateway.entry) if _downloads(workload) else (gateway.entry, gateway.exit)
     buffers = [_socket_buffers(scenario.transports[node]) for node in nodes]
     return tuple(count * largest for _, send, receive in buffers for largest in (receive, send))
@@ -311,7 +311,7 @@ def _buffers(scenario: Scenario, workload: WorkloadBase) -> tuple[float, float, 
     """Return the send buffers at the start, the largest ones, and the largest receive buffers of all connections."""
     ends = (scenario.transports[workload.sender], scenario.transports[workload.receiver])
     source, target = reversed(ends) if _downloads(workload) else ends
-    count = getattr(workload, "connections", 1)
+    count = workload.connection_count
     (written, send, _), (_, _, receive) = _socket_buffers(source), _socket_buffers(target)
     return count * written, count * send, count * receive
 
@@ -353,7 +353,7 @@ def _sample_bytes(network: RatedNetwork) -> float:
     for workload in scenario.workloads.values():
         subflows = max(1, len(network.paths_of(workload)))
         seconds = workload.expected_seconds(network.goodput_bps(workload))
-        rows += 2 * per_second * seconds * getattr(workload, "connections", 1) * (1 + subflows)
+        rows += 2 * per_second * seconds * workload.connection_count * (1 + subflows)
         logs += workload.logged_bytes(seconds, per_second * seconds, subflows)
     return logs + rows * _ROW_BYTES
 

@@ -24,59 +24,13 @@ from mptcplab.fields import (
 )
 from mptcplab.steps import Program
 from mptcplab.units import Duration, Size
+from mptcplab.workload import cost
 from mptcplab.workload.context import WorkloadContext
 from mptcplab.workload.outputs import NO_FAILURES, Failures, Items, Reading, TimedMessages
 from mptcplab.workload.recorded import Ends
 
 if TYPE_CHECKING:
     from mptcplab.recording.record import Recording
-
-
-# Estimates of CPU seconds, measured on one slow core; :mod:`mptcplab.plan.estimate` corrects them by the cost of
-# finished runs.
-
-PAYLOAD = 1448
-#: Per packet of payload: if the receiver reads in intervals, if it wakes up for every packet, and if it also reads the
-#: clock for each.
-QUIET_PACKET = 1.5e-6
-WAKEUP = 10e-6
-IPERF3_PACKET = 15e-6
-#: Per second of virtual time: iperf3 reads the clock continually.
-IPERF3_SECOND = 0.02
-#: With fewer packets than this per read, reading in intervals saves nothing.
-QUIET_FROM = 5
-#: Per response beside its packets, and a typical time until it arrives.
-ANSWER = 150e-6
-ROUND_TRIP_NS = 50e6
-#: A typical time for which a web flow is open.
-FLOW_NS = 500e6
-#: Bytes that programs write: at all, per sample of a connection and of a subflow, per message, and per request.
-LOG = 1000.0
-LOGGED_CONNECTION, LOGGED_SUBFLOW = 720.0, 830.0
-LOGGED_MESSAGE, LOGGED_REQUEST = 24.0, 140.0
-
-
-def bulk(
-    size: Size | None, connections: int, duration: Duration | None, capacity_bps: float, *, packet: float = WAKEUP
-) -> float:
-    """Return the cost of a transfer of ``size`` on each connection, or of filling its paths for ``duration``."""
-    payload = float(size) * connections if size else capacity_bps / 8 * (duration.seconds if duration else 0.0)
-    return payload / PAYLOAD * packet
-
-
-def messages(count: float) -> float:
-    """Return the cost of ``count`` messages, each of which wakes up its sender and its receiver."""
-    return 2 * WAKEUP * count
-
-
-def answers(count: float, size: Size) -> float:
-    """Return the cost of ``count`` responses."""
-    return count * (ANSWER + float(size) / PAYLOAD * WAKEUP)
-
-
-def sample_log_bytes(samples: float, subflows: int) -> float:
-    """Return the bytes that both ends of a connection write about ``samples`` of themselves and of their subflows."""
-    return LOG + 2 * samples * (LOGGED_CONNECTION + LOGGED_SUBFLOW * subflows)
 
 
 #: The hint for `direction` in a workload with a key `reverse`.
@@ -178,7 +132,12 @@ class WorkloadBase(Part):
 
     def logged_bytes(self, seconds: float, samples: float, subflows: int) -> float:  # noqa: ARG002
         """Return an estimate of what its programs write in ``seconds`` with ``samples`` of ``subflows``."""
-        return LOG
+        return cost.LOG
+
+    @property
+    def connection_count(self) -> int:
+        """The number of connections that it has at one time: the key ``connections`` of kinds that have it, else 1."""
+        return getattr(self, "connections", 1)
 
     def expected_seconds(self, capacity_bps: float) -> float:
         """Return an estimate of the workload's duration in virtual time."""

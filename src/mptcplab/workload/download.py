@@ -14,7 +14,7 @@ from mptcplab.errors import LabError
 from mptcplab.fields import Misnomers, Protocol, Whole, conflict, value_error
 from mptcplab.steps import FAILURES_END_HINT, Call, Program, shell
 from mptcplab.units import Size
-from mptcplab.workload import base
+from mptcplab.workload import cost
 from mptcplab.workload.context import FLOW, WorkloadContext, client, server, with_algorithms
 from mptcplab.workload.curl import TIMES, TIMES_AND_STATUS, CurlEnd, read_curl_ends
 from mptcplab.workload.failures import WorkloadWithFailures, errno_at_end
@@ -137,7 +137,7 @@ class Download(WorkloadWithFailures):
 
     def cpu_seconds(self, capacity_bps: float) -> float:
         """See the base class."""
-        return base.bulk(self.size, self.connections, None, capacity_bps)
+        return cost.bulk_cpu_seconds(self.size, self.connections, None, capacity_bps)
 
     def _read_times_s(self, recording: Recording, name: str) -> list[float]:
         """Return the times of the complete downloads."""

@@ -12,7 +12,7 @@ from mptcplab.errors import LabError
 from mptcplab.fields import Boolean, Microseconds, Misnomers, Protocol, Time, Whole
 from mptcplab.steps import Call, Program
 from mptcplab.units import Duration, Size
-from mptcplab.workload import base
+from mptcplab.workload import cost
 from mptcplab.workload.base import REVERSE_ADVICE
 from mptcplab.workload.context import FLOW, WorkloadContext, algorithms, client, microseconds, server
 from mptcplab.workload.failures import FlowWorkload
@@ -90,13 +90,13 @@ class Flow(FlowWorkload):
 
     def cpu_seconds(self, capacity_bps: float) -> float:
         """See the base class."""
-        packets_per_read = self.read_quantum.seconds * capacity_bps / 8 / base.PAYLOAD
-        packet = base.QUIET_PACKET if packets_per_read >= base.QUIET_FROM else base.WAKEUP
-        return base.bulk(self.size, self.connections, self.duration, capacity_bps, packet=packet)
+        packets_per_read = self.read_quantum.seconds * capacity_bps / 8 / cost.PAYLOAD
+        packet = cost.QUIET_PACKET if packets_per_read >= cost.QUIET_FROM else cost.WAKEUP
+        return cost.bulk_cpu_seconds(self.size, self.connections, self.duration, capacity_bps, packet=packet)
 
     def logged_bytes(self, seconds: float, samples: float, subflows: int) -> float:  # noqa: ARG002
         """See the base class."""
-        return self.connections * base.sample_log_bytes(samples, subflows)
+        return self.connections * cost.sample_log_bytes(samples, subflows)
 
     def read(self, recording: Recording, name: str) -> Reading:
         """Return the goodput from the first SYN to the last byte that the receiving application read."""

@@ -14,7 +14,7 @@ from mptcplab.errors import LabError
 from mptcplab.fields import Boolean, Misnomers, Time, Whole, value_error
 from mptcplab.steps import FAILURES_END_HINT, Call, Program
 from mptcplab.units import Size
-from mptcplab.workload import base
+from mptcplab.workload import cost
 from mptcplab.workload.base import REVERSE_ADVICE
 from mptcplab.workload.context import WorkloadContext, client, server, with_algorithms
 from mptcplab.workload.failures import WorkloadWithFailures, errno_at_end, sampled_bytes
@@ -98,8 +98,10 @@ class Iperf3(WorkloadWithFailures):
 
     def cpu_seconds(self, capacity_bps: float) -> float:
         """See the base class."""
-        packets = base.bulk(self.size, self.connections, self.duration, capacity_bps, packet=base.IPERF3_PACKET)
-        return packets + base.IPERF3_SECOND * self.expected_seconds(capacity_bps)
+        packets = cost.bulk_cpu_seconds(
+            self.size, self.connections, self.duration, capacity_bps, packet=cost.IPERF3_PACKET
+        )
+        return packets + cost.IPERF3_SECOND * self.expected_seconds(capacity_bps)
 
     @property
     def accepted_statuses(self) -> tuple[int, ...]:

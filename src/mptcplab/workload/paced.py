@@ -14,7 +14,7 @@ from mptcplab.errors import LabError
 from mptcplab.fields import Boolean, Time, idle, value_error
 from mptcplab.steps import Call, Program
 from mptcplab.units import Duration
-from mptcplab.workload import base
+from mptcplab.workload import cost
 from mptcplab.workload.base import REVERSE_ADVICE
 from mptcplab.workload.context import FLOW, WorkloadContext, client, server, socket_options
 from mptcplab.workload.failures import FlowWorkload
@@ -188,11 +188,11 @@ class TimedWorkload(FlowWorkload):
 
     def cpu_seconds(self, capacity_bps: float) -> float:  # noqa: ARG002
         """See the base class."""
-        return base.messages(self._count())
+        return cost.messages_cpu_seconds(self._count())
 
     def logged_bytes(self, seconds: float, samples: float, subflows: int) -> float:  # noqa: ARG002
         """See the base class."""
-        return base.sample_log_bytes(samples, subflows) + base.LOGGED_MESSAGE * self._count()
+        return cost.sample_log_bytes(samples, subflows) + cost.LOGGED_MESSAGE * self._count()
 
     def _sides(self, name: str) -> tuple[str, str]:
         """Return the programs that send and receive the messages."""

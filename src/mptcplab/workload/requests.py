@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 
 from mptcplab.fields import Microseconds, Misnomers, Time, TimeDistribution, Whole, conflict, value_error
 from mptcplab.units import Duration, Size
-from mptcplab.workload import base
+from mptcplab.workload import cost
 from mptcplab.workload.context import microseconds
 from mptcplab.workload.outputs import percentiles
 from mptcplab.workload.request import RequestWorkload
@@ -65,16 +65,16 @@ class Requests(RequestWorkload):
 
     def cpu_seconds(self, capacity_bps: float) -> float:  # noqa: ARG002
         """See the base class."""
-        return base.answers(self._responses(), self.response)
+        return cost.answers_cpu_seconds(self._responses(), self.response)
 
     def logged_bytes(self, seconds: float, samples: float, subflows: int) -> float:  # noqa: ARG002
         """See the base class."""
-        return self.connections * base.sample_log_bytes(samples, subflows) + base.LOGGED_REQUEST * self._responses()
+        return self.connections * cost.sample_log_bytes(samples, subflows) + cost.LOGGED_REQUEST * self._responses()
 
     def _responses(self) -> float:
         if self.count is not None:
             return float(self.count * self.connections)
-        each_ns = float(self.think) + base.ROUND_TRIP_NS
+        each_ns = float(self.think) + cost.ROUND_TRIP_NS
         return self.connections * float(self.duration or 0) / each_ns
 
     @classmethod

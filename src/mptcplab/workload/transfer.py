@@ -18,7 +18,7 @@ from mptcplab.errors import LabError
 from mptcplab.fields import Protocol
 from mptcplab.steps import Call, Program, shell
 from mptcplab.units import Size
-from mptcplab.workload import base
+from mptcplab.workload import cost
 from mptcplab.workload.context import FLOW, WorkloadContext, client, server, with_algorithms
 from mptcplab.workload.failures import WorkloadWithFailures, errno_at_end, sampled_bytes
 from mptcplab.workload.outputs import NO_FAILURES, NS, Failure, Failures, Reading, goodput, quote_output, read_checksums
@@ -76,7 +76,7 @@ class Transfer(WorkloadWithFailures):
 
     def cpu_seconds(self, capacity_bps: float) -> float:
         """See the base class."""
-        return base.bulk(self.size, 1, None, capacity_bps)
+        return cost.bulk_cpu_seconds(self.size, 1, None, capacity_bps)
 
     @property
     def accepted_statuses(self) -> tuple[int, ...]:

@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 
 from mptcplab.fields import Microseconds, Time, TimeDistribution, value_error
 from mptcplab.units import Size
-from mptcplab.workload import base
+from mptcplab.workload import cost
 from mptcplab.workload.context import microseconds
 from mptcplab.workload.outputs import completion_metrics
 from mptcplab.workload.request import RequestWorkload
@@ -58,13 +58,13 @@ class Web(RequestWorkload):
 
     def cpu_seconds(self, capacity_bps: float) -> float:  # noqa: ARG002
         """See the base class."""
-        return base.answers(float(self.duration) / float(self.interval), self.response)
+        return cost.answers_cpu_seconds(float(self.duration) / float(self.interval), self.response)
 
     def logged_bytes(self, seconds: float, samples: float, subflows: int) -> float:
         """See the base class. A flow is sampled at its end, and in the round trips before."""
         flows = float(self.duration) / float(self.interval)
-        open_samples = 1 + base.FLOW_NS / 1e9 * samples / max(seconds, 1e-9)
-        return flows * (base.LOGGED_REQUEST + base.sample_log_bytes(open_samples, subflows))
+        open_samples = 1 + cost.FLOW_NS / 1e9 * samples / max(seconds, 1e-9)
+        return flows * (cost.LOGGED_REQUEST + cost.sample_log_bytes(open_samples, subflows))
 
     @classmethod
     def _metrics(cls, times_s: list[float]) -> dict[str, float]:

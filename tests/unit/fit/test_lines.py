@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from tests.unit.fit.packets import FRAME, ModelLine, capture
 
@@ -103,5 +105,8 @@ def test_samples_of_sockets_show_a_rate_but_no_queue() -> None:
 def test_samples_without_a_raised_round_trip_bound_the_rate() -> None:
     socket = Subflow(host="client", local="10.0.1.1:1", remote="10.0.2.2:2", samples=samples(0.031, 5e6, 9))
     assert estimate_from_samples([socket], "line1").rate.kind == "bound"
+    lowest_only = replace(socket, samples=tuple(replace(sample, rtt_s=None) for sample in socket.samples))
+    rtt = estimate_from_samples([lowest_only], "line1").rtt
+    assert (rtt.value, rtt.low, rtt.high) == (0.03, 0.03, 0.03)
     with pytest.raises(ValueError, match="no sample has a round trip"):
         estimate_from_samples([Subflow(host="client", local="10.0.1.1:1", remote="10.0.2.2:2")], "line1")

@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 from tests.unit.example_studies import Labs, run_to_end
 from tests.unit.study import class_study
 from tests.unit.study.study_keys import NO_PARAMETERS, allowance, find_unnamed, keys_of, namers
@@ -14,6 +16,7 @@ from mptcplab.errors import LabError
 from mptcplab.study import chosen
 from mptcplab.study.library import SelectedTable, select, study_names
 from mptcplab.study.parameters import check, compare_parameters
+from mptcplab.study.schema import Study
 
 ROOT = Path(__file__).resolve().parents[3]
 _PARAMETER = """
@@ -161,6 +164,21 @@ def test_sets_of_values() -> None:
     assert chosen.sets_of(tables) == [["1"], ["2"]], "evidence is ours, and varies them"
     assert chosen.sets_text(tables) == "The tables of the study use 2 different sets of unstated values: 1; 2."
     assert chosen.sets_text(tables[:1]) == "All tables of the study use one set of unstated values."
+
+
+def test_what_a_study_states_and_the_scenarios_do_not_have() -> None:
+    """It is not among the values that the study does not state."""
+    text = class_study.STUDY.replace('origin = "after"', 'origin = "after"\ndeparts_from = "10 Mbit/s"')
+    study = Study.model_validate(tomllib.loads(text))
+    lines = list(chosen._study_lines([SelectedTable(study, Path("made"), "2", study.tables["2"])]))
+    begin = lines.index("Stated, and not followed:")
+    assert lines[begin + 2] == (
+        "- rate: `20 Mbit/s` in 2 in place of 10 Mbit/s, chosen after measuring. the queue overflowed"
+    )
+    assert "Chosen after measuring:" not in lines
+    stated = class_study.STUDY.replace('origin = "stated"', 'origin = "stated"\ndeparts_from = "10 Mbit/s"')
+    with pytest.raises(ValidationError, match="departs from nothing"):
+        Study.model_validate(tomllib.loads(stated))
 
 
 def test_the_page_says_what_the_data_says() -> None:

@@ -33,11 +33,12 @@ from mptcplab.study.judgement import (
     position,
     proof_of,
 )
+from mptcplab.study.library import SelectedTable
 from mptcplab.study.measurement import LARGEST_FACTOR, Shape, TableSource
 from mptcplab.study.output import study_document, study_table
 from mptcplab.study.schema import Study
 from mptcplab.study.scoreboard import Score, line_of, line_without, scoreboard_table, total
-from mptcplab.study.verdict import is_good, judge_cells
+from mptcplab.study.verdict import is_good, judge, judge_cells
 
 GOLDEN = Path(__file__).parent / "golden" / "study-classes.md"
 _values = st.floats(0.01, 1e4)
@@ -275,3 +276,19 @@ def _change(old: str, new: str) -> dict[str, Any]:
 def test_what_does_not_refer_to_anything_is_an_error(old: str, new: str, said: str) -> None:
     with pytest.raises(ValidationError, match=said):
         Study.model_validate(_change(old, new))
+
+
+def test_runs_with_a_setting_that_was_chosen_by_the_value_show_nothing_of_it() -> None:
+    """The note of the reason says the same as its cells: it was "shown in part"."""
+    old = 'reason = "the buffer"\nshown_by = { table = "e", columns = { mptcp = "small" } }'
+    assert old in STUDY
+    chosen = STUDY.replace(old, f'{old}\nchosen_by = [{{ table = "1", columns = ["mptcp"] }}]')
+    notes = []
+    for text in (STUDY, chosen):
+        study = Study.model_validate(tomllib.loads(text))
+        selected = SelectedTable(study, Path("made"), "1", study.tables["1"])
+        judged = judge(selected, class_study.measure("1"), others={"made/e": TableSource(class_study.measure("e"))})
+        notes.append(
+            next(note for note in study_table(judged).notes if "the buffer" in note).partition("the buffer")[0]
+        )
+    assert notes == ["[1] Shown: ", "[1] Supposed: "]

@@ -11,7 +11,7 @@ import os
 import select
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
@@ -94,7 +94,7 @@ def check_needs(plan: Plan) -> None:
     """
     needs = needs_of(plan)
     settings = sorted(map(_file_of, general_settings(plan.commands)))
-    entry = _try(
+    trial = _try(
         {
             "commands": {
                 key: [[str(find_program(argv[0])), *argv[1:]] for argv in need.trial] for key, need in needs.items()
@@ -104,15 +104,15 @@ def check_needs(plan: Plan) -> None:
         }
     )
     release = os.uname().release
-    _check_commands([(need, entry["failed"][key]) for key, need in needs.items() if key in entry["failed"]], release)
-    _check_controls(plan, entry, release)
-    if entry["needs"]:
-        raise MissingError(f"{entry['needs']} (Linux {release})", hint=_ELSEWHERE)
-    if entry["settings"]:
-        names = ", ".join(name.removeprefix("/proc/sys/").replace("/", ".") for name in entry["settings"])
+    _check_commands([(need, trial.failed[key]) for key, need in needs.items() if key in trial.failed], release)
+    _check_controls(plan, trial, release)
+    if trial.needs:
+        raise MissingError(f"{trial.needs} (Linux {release})", hint=_ELSEWHERE)
+    if trial.settings:
+        names = ", ".join(name.removeprefix("/proc/sys/").replace("/", ".") for name in trial.settings)
         raise MissingError(f"the kernel {release} of this machine does not have the settings {names}", hint=_ELSEWHERE)
-    if entry["diagnosis"]:
-        message = f"the kernel {release} of this machine has no diagnosis of TCP sockets: {entry['diagnosis']}"
+    if trial.diagnosis:
+        message = f"the kernel {release} of this machine has no diagnosis of TCP sockets: {trial.diagnosis}"
         raise MissingError(message, hint=_load(["tcp_diag", "mptcp_diag"], release))
 
 
@@ -121,7 +121,23 @@ def _file_of(setting: str) -> str:
     return f"/proc/sys/{setting.partition('=')[0].replace('.', '/')}"
 
 
-def _try(tests: dict[str, Any]) -> dict[str, Any]:
+@dataclass(frozen=True)
+class _Trial:
+    """What :mod:`mptcplab.engine.local.probe` found: the error of each need that failed, and what the kernel lacks.
+
+    ``settings`` are files that are missing, ``available`` and ``allowed`` congestion controls. ``needs`` and
+    ``diagnosis`` are errors, empty if nothing is missing.
+    """
+
+    failed: Mapping[str, str]
+    settings: Sequence[str]
+    available: Sequence[str]
+    allowed: Sequence[str]
+    needs: str
+    diagnosis: str
+
+
+def _try(tests: dict[str, Any]) -> _Trial:
     with make_work_folder("local", cache_root()) as folder:
         (folder / "tests.json").write_text(json.dumps(tests))
         code = f"from mptcplab.engine.local.probe import main; main({str(folder)!r})"
@@ -136,7 +152,7 @@ def _try(tests: dict[str, Any]) -> dict[str, Any]:
         if report.is_file():
             report.rename(folder / "guest.json")
         hint = "see docs/engine-local.md: without root, this machine must allow user namespaces"
-        return read_report(folder, process, verdict, hint=hint)
+        return _Trial(**read_report(folder, process, verdict, hint=hint))
 
 
 def _check_commands(failed: list[tuple[Need, str]], release: str) -> None:
@@ -158,16 +174,16 @@ def _is_expected_error(text: str) -> bool:
     )
 
 
-def _check_controls(plan: Plan, controls: dict[str, Any], release: str) -> None:
+def _check_controls(plan: Plan, trial: _Trial, release: str) -> None:
     names = plan.needs.congestion_controls
-    missing = [name for name in names if name not in controls["available"]]
+    missing = [name for name in names if name not in trial.available]
     if missing:
         message = f"the kernel {release} of this machine has no congestion control {', '.join(missing)}"
         hint = _load([f"tcp_{name}" for name in missing], release)
-        raise MissingError(message, hint=f"it has {', '.join(controls['available'])}; {hint}")
-    barred = [name for name in names if name not in controls["allowed"]]
+        raise MissingError(message, hint=f"it has {', '.join(trial.available)}; {hint}")
+    barred = [name for name in names if name not in trial.allowed]
     if barred:
-        allowed = " ".join([*controls["allowed"], *barred])
+        allowed = " ".join([*trial.allowed, *barred])
         message = f"this machine does not allow the congestion control {', '.join(barred)} in namespaces"
         raise MissingError(message, hint=f'sudo sysctl -w net.ipv4.tcp_allowed_congestion_control="{allowed}"')
 

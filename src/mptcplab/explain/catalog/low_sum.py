@@ -16,6 +16,8 @@ from mptcplab.explain.reason import HINT, PROOF, STRONG, Reason, Sign
 _LOW = 0.8
 #: A limit holds if it applied for this part of the time in which there was something to send.
 _LIMITED = 0.3
+#: Shares of less time than this, in s, say little.
+_MIN_BUSY_S = 0.3
 #: A send buffer is full if its payload takes this part of its maximum.
 _OF_BUFFER = 0.4
 #: The part of the receive buffer that is window, as Linux announces it before it has measured the overhead.
@@ -42,17 +44,25 @@ _COUPLED = ("lia", "olia", "balia", "wvegas", "semicoupled")
 #: Round-trip times of this multiple of the shortest one show a standing queue, from this length in s on.
 _BLOATED, _LONG_S = 4.0, 0.2
 
-#: A subflow that is first seen so long after its connection, in s, is late. A new connection's subflows join within
+# Subflows that joined late and were limited by the window of a new connection.
+#
+# Mainline enlarges the receive buffers of subflows when it enlarges the connection's (``mptcp_rcv_space_adjust()`` in
+# net/mptcp/protocol.c). A subflow that joins afterwards has the default of ``tcp_rmem`` until the connection's buffer
+# grows again, which may be never. :mod:`mptcplab.metrics.warnings` has the same rule for the samples of a recording.
+
+#: A subflow that is first seen this long after its connection, in s, is late. Subflows of a new connection join within
 #: some round trips, and share the growth of its buffer.
-_LATE_S = 2.0
-#: The window is the limit while so much of it is under way, and the congestion window would allow half as much again.
-_FULL, _ROOM = 0.8, 1.5
-#: A line that such a window fills has a standing queue: then the line is the limit.
-_EMPTY = 1.25
+LATE_S = 2.0
+#: The window is the limit while this share of it is under way, and the congestion window would allow half as much
+#: again.
+FULL_WINDOW, ROOM_IN_CWND = 0.8, 1.5
+#: A line that such a window fills has a standing queue, with round trips above this multiple of the shortest. Then the
+#: line is the limit.
+EMPTY_QUEUE = 1.25
 #: The share of a subflow's samples in which it must be the limit, and the least number of samples.
-_MOSTLY, _LEAST = 0.5, 10
+MOST_SAMPLES, MIN_SAMPLES = 0.5, 10
 #: Another subflow of the connection was offered a window that is larger by this factor.
-_SMALL = 4.0
+SMALL_WINDOW = 4.0
 
 
 def is_coupled(congestion_control: str) -> bool:
@@ -107,7 +117,7 @@ def _share(subflows: list[Subflow], name: str) -> float:
     shares = [
         (subflow.last(name) or 0.0) / busy
         for subflow in subflows
-        if (busy := subflow.last("busy_s") or 0.0) and busy > _LIMITED
+        if (busy := subflow.last("busy_s") or 0.0) > _MIN_BUSY_S
     ]
     return max(shares, default=0.0)
 
@@ -276,7 +286,7 @@ def _find_pacing(evidence: Evidence) -> Iterator[Sign]:
         rates = subflow.values("pacing_bps")
         rates = rates[len(rates) // 2 :]
         sent = subflow.last("bytes_acked") or 0.0
-        if len(rates) < _LEAST or max(rates) > _CONSTANT * min(rates) or subflow.lifetime_s < _LONG_ENOUGH_S:
+        if len(rates) < MIN_SAMPLES or max(rates) > _CONSTANT * min(rates) or subflow.lifetime_s < _LONG_ENOUGH_S:
             continue
         rate = 8 * sent / subflow.lifetime_s
         if 0.8 * rates[-1] < rate < 1.05 * rates[-1] and _is_low(evidence):
@@ -394,7 +404,7 @@ def _late_subflows(evidence: Evidence) -> Iterator[tuple[Subflow, float, float]]
         begun = min((member.samples[0].time_s for member in group if member.samples), default=0.0)
         largest = max((window for member in group for window in member.values("snd_wnd")), default=0.0)
         for subflow in group:
-            if subflow.samples and subflow.samples[0].time_s - begun >= _LATE_S:
+            if subflow.samples and subflow.samples[0].time_s - begun >= LATE_S:
                 window = _limiting_window(subflow, largest)
                 if window is not None:
                     yield subflow, window, largest
@@ -410,13 +420,13 @@ def _limiting_window(subflow: Subflow, largest: float) -> float | None:
         if sample.snd_wnd is None or sample.mss is None or sample.cwnd is None or not sample.min_rtt_s:
             continue
         windows.append(sample.snd_wnd)
-        full = sample.unacked * sample.mss >= _FULL * sample.snd_wnd
-        room = sample.cwnd * sample.mss >= _ROOM * sample.snd_wnd
-        limited += full and room and (sample.rtt_s or inf) <= _EMPTY * sample.min_rtt_s
-    if len(windows) < _LEAST or limited < _MOSTLY * len(windows):
+        full = sample.unacked * sample.mss >= FULL_WINDOW * sample.snd_wnd
+        room = sample.cwnd * sample.mss >= ROOM_IN_CWND * sample.snd_wnd
+        limited += full and room and (sample.rtt_s or inf) <= EMPTY_QUEUE * sample.min_rtt_s
+    if len(windows) < MIN_SAMPLES or limited < MOST_SAMPLES * len(windows):
         return None
     usual = float(median(windows))
-    return usual if largest >= _SMALL * usual else None
+    return usual if largest >= SMALL_WINDOW * usual else None
 
 
 #: Makes a reason of this module's kind.
