@@ -37,7 +37,7 @@ from mptcplab.metrics.subflows import (
 )
 from mptcplab.metrics.values import natural_order
 from mptcplab.recording.record import Recording
-from mptcplab.workload.recorded import read_start_ns, read_workload
+from mptcplab.workload.recorded import client_program, read_start_ns, read_workload
 
 #: More subflows or queues than this cannot be distinguished in a figure.
 MAX_LINES = 8
@@ -107,7 +107,7 @@ def timelines(recording: Recording, *, max_values: int) -> list[WorkloadTimeline
 def _timeline(recording: Recording, ends: Ends, queues: tuple[TimelineCurve, ...], max_values: int) -> WorkloadTimeline:
     addresses = read_addresses(recording)
     sent, received = _sent_and_received(recording, ends)
-    start = read_start_ns(recording, f"{ends.workload}.client")
+    start = read_start_ns(recording, client_program(ends.workload))
     by_path: dict[str, list[list[SocketSample]]] = {}
     for samples in received:
         path = path_name(samples[0].remote, samples[0].local, addresses)

@@ -13,7 +13,7 @@ from mptcplab.metrics.subflows import Ends, SocketSample, ends_of, read_samples,
 from mptcplab.recording.record import Recording
 from mptcplab.stats import jain_index
 from mptcplab.workload.outputs import NS, TimedMessages, read_ends, read_responses
-from mptcplab.workload.recorded import read_programs, read_workload, read_workloads, read_zero_ns
+from mptcplab.workload.recorded import client_program, read_programs, read_workload, read_workloads, read_zero_ns
 from mptcplab.workload.registry import workload_of
 
 # Bytes that the receiving side of a workload had over time, and their rate after a failure.
@@ -254,7 +254,7 @@ def jain_over_time(curves: Sequence[Delivery], begin_s: float, end_s: float, *, 
 
 def common_span_s(recording: Recording) -> tuple[float, float] | None:
     """Return the time span in which all workloads of a run ran, in s; None if there is none, or one workload only."""
-    clients = {f"{workload.name}.client" for workload in read_workloads(recording)}
+    clients = {client_program(workload.name) for workload in read_workloads(recording)}
     spans = [span for run in read_programs(recording) if run.name in clients and (span := run.span_ns) is not None]
     begin, end = max((start for start, _ in spans), default=0), min((end for _, end in spans), default=0)
     return (begin / 1e9, end / 1e9) if len(spans) > 1 and begin < end else None

@@ -52,7 +52,7 @@ from mptcplab.metrics.subflows import (
 )
 from mptcplab.metrics.warnings import merge_similar_warnings
 from mptcplab.recording.record import Recording
-from mptcplab.workload.recorded import RecordedWorkload, read_programs, read_workloads
+from mptcplab.workload.recorded import RecordedWorkload, client_program, read_programs, read_workloads
 
 # The evidence in a recording, for :mod:`mptcplab.explain`: one workload of one run.
 #
@@ -244,7 +244,7 @@ def _describe_expected(
     ends = workload.ends
     nodes = read_nodes(recording)
     transport = nodes[side.sender].transport
-    clients = [program for program in read_programs(recording) if program.name.startswith(f"{ends.workload}.client")]
+    clients = [program for program in read_programs(recording) if program.name == client_program(ends.workload)]
     times = [(span[0] / _NS, span[1] / _NS) for client in clients if (span := client.span_ns) is not None]
     return Expectation(
         workload=ends.workload,

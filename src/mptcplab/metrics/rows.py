@@ -31,7 +31,7 @@ from mptcplab.metrics.warnings import merge_similar_warnings
 from mptcplab.recording.damage import report_damage
 from mptcplab.recording.record import REPEAT_HINT, Recording
 from mptcplab.stats import Interval, jain_index, mean_interval, median_interval
-from mptcplab.workload.recorded import read_programs, read_workloads
+from mptcplab.workload.recorded import client_program, read_programs, read_workloads
 
 # Workloads of a run that began while an earlier one was still running.
 #
@@ -54,7 +54,7 @@ def earlier_workloads(recording: Recording, measured: Sequence[WorkloadMeasureme
     begins = {
         measurement.workload: start_ns / 1e9
         for measurement in measured
-        if (start_ns := starts_ns.get(f"{measurement.workload}.client")) is not None
+        if (start_ns := starts_ns.get(client_program(measurement.workload))) is not None
     }
     ends = {
         measurement.workload: begins[measurement.workload] + measurement.duration_s

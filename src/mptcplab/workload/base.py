@@ -27,7 +27,7 @@ from mptcplab.units import Duration, Size
 from mptcplab.workload import cost
 from mptcplab.workload.context import WorkloadContext
 from mptcplab.workload.outputs import NO_FAILURES, Failures, Items, Reading, TimedMessages
-from mptcplab.workload.recorded import Ends
+from mptcplab.workload.recorded import Ends, client_program, server_program
 
 if TYPE_CHECKING:
     from mptcplab.recording.record import Recording
@@ -206,7 +206,7 @@ class WorkloadBase(Part):
     @classmethod
     def ends(cls, name: str, described: Mapping[str, Any], port: int) -> dict[str, Any]:
         """Return the ends of a workload for a manifest, as JSON data: see :class:`mptcplab.workload.recorded.Ends`."""
-        sides = [(described["from"], f"{name}.client"), (described["to"], f"{name}.server")]
+        sides = [(described["from"], client_program(name)), (described["to"], server_program(name))]
         if cls.sends_to_client(described):
             sides.reverse()
         (sender, sending), (receiver, receiving) = sides

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from mptcplab.fields import Protocol
 from mptcplab.steps import Call, Program
 from mptcplab.units import Duration
+from mptcplab.workload.recorded import client_program, server_program
 
 if TYPE_CHECKING:
     from mptcplab.workload.base import WorkloadBase
@@ -96,7 +97,7 @@ def microseconds(time: Duration) -> str:
 def server(name: str, workload: WorkloadBase, call: Call) -> Program:
     """Return the program that listens on the workload's receiver."""
     return Program(
-        f"{name}.server",
+        server_program(name),
         workload.receiver,
         "server",
         call.argv,
@@ -110,4 +111,4 @@ def client(name: str, workload: WorkloadBase, call: Call) -> Program:
     start = int(workload.start)
     end = start + int(workload.timeout)
     accepted = workload.accepted_statuses
-    return Program(f"{name}.client", workload.sender, "client", call.argv, start, end, call.starts, accepted)
+    return Program(client_program(name), workload.sender, "client", call.argv, start, end, call.starts, accepted)

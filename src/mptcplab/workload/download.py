@@ -31,7 +31,7 @@ from mptcplab.workload.outputs import (
     quote_output,
     read_checksums,
 )
-from mptcplab.workload.recorded import read_span_ns, read_start_ns
+from mptcplab.workload.recorded import client_program, read_span_ns, read_start_ns, server_program
 
 if TYPE_CHECKING:
     from mptcplab.recording.record import Recording
@@ -141,13 +141,13 @@ class Download(WorkloadWithFailures):
 
     def _read_times_s(self, recording: Recording, name: str) -> list[float]:
         """Return the times of the complete downloads."""
-        return [end.time_total for end in read_curl_ends(recording, f"{name}.client") if not end.status]
+        return [end.time_total for end in read_curl_ends(recording, client_program(name)) if not end.status]
 
     def failed_connections(self, recording: Recording, name: str) -> Failures:
         """See the base class. A download that is repeated is not a failure, unless its file never arrives."""
         if self.failures == "end":
             return NO_FAILURES
-        program = f"{name}.client"
+        program = client_program(name)
         ends = read_curl_ends(recording, program)
         final = [number for number in self._final(ends) if ends[number].is_connection_failure]
         if not final:
@@ -195,14 +195,14 @@ class Download(WorkloadWithFailures):
 
     def read(self, recording: Recording, name: str) -> Reading:
         """Compare every download with the served file; the duration is the client's program's."""
-        (served,) = read_checksums(recording, f"{name}.server")
-        fetched = read_checksums(recording, f"{name}.client")
+        (served,) = read_checksums(recording, server_program(name))
+        fetched = read_checksums(recording, client_program(name))
         broken = [checksum for checksum in fetched if checksum != served]
         whole = len(fetched) - len(broken)
         missing = self.files - whole
         if not self._is_explained(recording, name, missing, len(broken)):
             raise self._error(recording, name)
-        start_ns, end_ns = read_span_ns(recording, f"{name}.client")
+        start_ns, end_ns = read_span_ns(recording, client_program(name))
         elapsed = (end_ns - start_ns) / NS
         times = self._read_times_s(recording, name)
         metrics = completion_metrics(times) if len(times) > 1 else {}
@@ -215,7 +215,7 @@ class Download(WorkloadWithFailures):
         """Return whether ``missing`` files did not arrive, and ``broken`` downloads broke, as connections failed."""
         if not missing:
             return bool(self.retries or not broken)
-        ends = read_curl_ends(recording, f"{name}.client")
+        ends = read_curl_ends(recording, client_program(name))
         failed = self.failed_connections(recording, name).failed
         if not all(ends[number].is_connection_failure for number in self._final(ends)):
             return False
@@ -225,7 +225,9 @@ class Download(WorkloadWithFailures):
     def _error(self, recording: Recording, name: str) -> LabError:
         """Return the error of a download that is not the served file."""
         file = f"see out/{name}.client.err"
-        errors = [line for line in recording.output(f"{name}.client", "err").splitlines() if line.startswith("curl:")]
+        errors = [
+            line for line in recording.output(client_program(name), "err").splitlines() if line.startswith("curl:")
+        ]
         hint = f"{quote_output(errors[0])} ({file})" if errors else file
         if errors and self.failures == "end":
             hint += f"; {FAILURES_END_HINT}"

@@ -26,6 +26,7 @@ from mptcplab.workload.outputs import (
     read_starts,
     reading_of_failures,
 )
+from mptcplab.workload.recorded import client_program, server_program
 
 if TYPE_CHECKING:
     from mptcplab.recording.record import Recording
@@ -100,7 +101,7 @@ class Flow(FlowWorkload):
 
     def read(self, recording: Recording, name: str) -> Reading:
         """Return the goodput from the first SYN to the last byte that the receiving application read."""
-        client, server = f"{name}.client", f"{name}.server"
+        client, server = client_program(name), server_program(name)
         receiver, sender = (client, server) if self.reverse else (server, client)
         ends = {program: read_ends(recording, program) for program in (client, server)}
         connect_ns = {end.conn: end.connect_ns for end in ends[client] if end.connect_ns is not None}
@@ -123,7 +124,7 @@ class Flow(FlowWorkload):
         """Return the completion times of several connections of a given size, from SYN to last byte."""
         if self.size is None or self.connections < 2:
             return {}
-        client, server = f"{name}.client", f"{name}.server"
+        client, server = client_program(name), server_program(name)
         if self.reverse:
             last = {end.conn: end.last_ns for end in ends[client]}
         else:

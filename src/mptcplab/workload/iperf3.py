@@ -19,7 +19,7 @@ from mptcplab.workload.base import REVERSE_ADVICE
 from mptcplab.workload.context import WorkloadContext, client, server, with_algorithms
 from mptcplab.workload.failures import WorkloadWithFailures, errno_at_end, sampled_bytes
 from mptcplab.workload.outputs import NO_FAILURES, NS, Failure, Failures, Reading, goodput, quote_output
-from mptcplab.workload.recorded import read_span_ns, read_workload
+from mptcplab.workload.recorded import client_program, read_span_ns, read_workload
 
 if TYPE_CHECKING:
     from mptcplab.recording.record import Recording
@@ -110,13 +110,13 @@ class Iperf3(WorkloadWithFailures):
 
     def failed_connections(self, recording: Recording, name: str) -> Failures:
         """See the base class. ``iperf3`` gives its whole test up at the first error: all its connections failed."""
-        if self.failures == "end" or _ERROR_KEY not in recording.output(f"{name}.client"):
+        if self.failures == "end" or _ERROR_KEY not in recording.output(client_program(name)):
             return NO_FAILURES
         report = _read_report(recording, name)
         error = report.error
         if error is None:
             return NO_FAILURES
-        start_ns, end_ns = read_span_ns(recording, f"{name}.client")
+        start_ns, end_ns = read_span_ns(recording, client_program(name))
         # It begins with a SYN. When its connections were established is not in the report.
         after_s = None if report.was_established else (end_ns - start_ns) / NS
         failure = Failure(error, end_ns / NS, after_s, report.was_established, errno_at_end(error))
@@ -137,7 +137,7 @@ class Iperf3(WorkloadWithFailures):
         if self.failures == "end" or not is_connection:
             hint = FAILURES_END_HINT if is_connection else f"see out/{name}.client.out"
             raise LabError(f"{name}: iperf3: {error}", hint=hint)
-        start_ns, end_ns = read_span_ns(recording, f"{name}.client")
+        start_ns, end_ns = read_span_ns(recording, client_program(name))
         if not report.was_established:
             return Reading(0.0, (end_ns - start_ns) / NS)
         received = report.received_bytes
@@ -164,7 +164,7 @@ class _Report:
 def _read_report(recording: Recording, name: str) -> _Report:
     """Return the client's report. :raises LabError: if it is none."""
     try:
-        report = json.loads(recording.output(f"{name}.client"))
+        report = json.loads(recording.output(client_program(name)))
         total = report.get("end", {}).get("sum_received", {})
         received = Reading(float(total["bits_per_second"]), float(total["seconds"])) if "seconds" in total else None
         connected = bool(report.get("start", {}).get("connected"))

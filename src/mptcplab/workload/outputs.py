@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from mptcplab.errors import LabError
 from mptcplab.stats import nearest_rank_quantile
 from mptcplab.steps import CONNECTION_FAILED
-from mptcplab.workload.recorded import read_programs, read_start_ns, read_zero_ns
+from mptcplab.workload.recorded import client_program, read_programs, read_start_ns, read_zero_ns, server_program
 
 if TYPE_CHECKING:
     from mptcplab.recording.record import Recording
@@ -248,7 +248,7 @@ def read_failures(recording: Recording, name: str, *, at_once: bool) -> Failures
 
     A connection of which only the server noticed that it failed is one of them.
     """
-    client, server = f"{name}.client", f"{name}.server"
+    client, server = client_program(name), server_program(name)
     if CONNECTION_FAILED not in (program.status for program in read_programs(recording) if program.workload == name):
         return NO_FAILURES
     zero_ns = read_zero_ns(recording)
@@ -294,7 +294,7 @@ def reading_of_failures(recording: Recording, name: str, failures: Failures) -> 
     """
     if not failures.failed:
         raise LabError(f"{name}: no connection delivered anything", hint=f"see out/{name}.client.err")
-    start_s = read_start_ns(recording, f"{name}.client") / NS
+    start_s = read_start_ns(recording, client_program(name)) / NS
     return Reading(0.0, last_failure_s(failures) - start_s)
 
 

@@ -32,7 +32,7 @@ from mptcplab.workload.outputs import (
     read_starts,
     reading_of_failures,
 )
-from mptcplab.workload.recorded import read_zero_ns
+from mptcplab.workload.recorded import client_program, read_zero_ns, server_program
 
 if TYPE_CHECKING:
     from mptcplab.recording.record import Recording
@@ -196,7 +196,7 @@ class TimedWorkload(FlowWorkload):
 
     def _sides(self, name: str) -> tuple[str, str]:
         """Return the programs that send and receive the messages."""
-        client, server = f"{name}.client", f"{name}.server"
+        client, server = client_program(name), server_program(name)
         return (server, client) if self.reverse else (client, server)
 
     def read(self, recording: Recording, name: str) -> Reading:

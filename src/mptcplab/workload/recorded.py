@@ -20,6 +20,16 @@ CONTROL_SHARE = 0.01
 _AT_ONCE = "0 ns"
 
 
+def client_program(workload: str) -> str:
+    """Return the name of a workload's client in plans and recordings: the program that connects."""
+    return f"{workload}.client"
+
+
+def server_program(workload: str) -> str:
+    """Return the name of a workload's server in plans and recordings."""
+    return f"{workload}.server"
+
+
 @dataclass(frozen=True)
 class Ends:
     """The sender and the receiver of a workload's payload.

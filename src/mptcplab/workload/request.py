@@ -15,7 +15,7 @@ from mptcplab.units import Size
 from mptcplab.workload.context import FLOW, WorkloadContext, client, server, socket_options
 from mptcplab.workload.failures import FlowWorkload
 from mptcplab.workload.outputs import NS, Item, Items, Reading, goodput, read_responses, reading_of_failures
-from mptcplab.workload.recorded import read_zero_ns
+from mptcplab.workload.recorded import client_program, read_zero_ns
 
 if TYPE_CHECKING:
     from mptcplab.recording.record import Recording
@@ -109,7 +109,7 @@ class RequestWorkload(FlowWorkload):
 
     def read(self, recording: Recording, name: str) -> Reading:
         """Return the results; times are from the request to the last byte of its response."""
-        answers = read_responses(recording, f"{name}.client")
+        answers = read_responses(recording, client_program(name))
         if not answers:
             return reading_of_failures(recording, name, self.failed_connections(recording, name))
         times = [(answer.t_ns - answer.asked_ns) / NS for answer in answers]
@@ -123,7 +123,7 @@ class RequestWorkload(FlowWorkload):
         zero_ns = read_zero_ns(recording)
         item = (
             Item(number, (answer.t_ns - answer.asked_ns) / NS, (answer.asked_ns - zero_ns) / NS)
-            for number, answer in enumerate(read_responses(recording, f"{name}.client"))
+            for number, answer in enumerate(read_responses(recording, client_program(name)))
         )
         return Items(self.noun, self.time, "s", tuple(item))
 

@@ -22,7 +22,7 @@ from mptcplab.workload import cost
 from mptcplab.workload.context import FLOW, WorkloadContext, client, server, with_algorithms
 from mptcplab.workload.failures import WorkloadWithFailures, errno_at_end, sampled_bytes
 from mptcplab.workload.outputs import NO_FAILURES, NS, Failure, Failures, Reading, goodput, quote_output, read_checksums
-from mptcplab.workload.recorded import read_programs, read_span_ns, read_workload
+from mptcplab.workload.recorded import client_program, read_programs, read_span_ns, read_workload, server_program
 
 if TYPE_CHECKING:
     from mptcplab.recording.record import Recording
@@ -85,10 +85,10 @@ class Transfer(WorkloadWithFailures):
 
     def failed_connections(self, recording: Recording, name: str) -> Failures:
         """See the base class."""
-        error = _ERROR.search(recording.output(f"{name}.client", "err")) if _has_failed(recording, name) else None
+        error = _ERROR.search(recording.output(client_program(name), "err")) if _has_failed(recording, name) else None
         if error is None:
             return NO_FAILURES
-        start_ns, end_ns = read_span_ns(recording, f"{name}.client")
+        start_ns, end_ns = read_span_ns(recording, client_program(name))
         call, message = error.groups()
         reason = quote_output(f"{call}: {message}")
         # The program begins with a SYN. When it was answered is not known.
@@ -98,7 +98,7 @@ class Transfer(WorkloadWithFailures):
 
     def read(self, recording: Recording, name: str) -> Reading:
         """Return the goodput from the start of the client's program to its end."""
-        start_ns, end_ns = read_span_ns(recording, f"{name}.client")
+        start_ns, end_ns = read_span_ns(recording, client_program(name))
         elapsed = (end_ns - start_ns) / NS
         if _has_failed(recording, name):
             return Reading(goodput(self._read_part(recording, name), elapsed, name), elapsed)
@@ -114,15 +114,17 @@ class Transfer(WorkloadWithFailures):
         The reader reports them if its side noticed the failure. Otherwise the samples of its sockets tell.
         """
         if not self.failed_connections(recording, name).failed:
-            said = recording.output(f"{name}.client", "err").strip().splitlines()
+            said = recording.output(client_program(name), "err").strip().splitlines()
             message = f": {quote_output(said[0])}" if said else ""
             raise LabError(f"{name}: socat failed{message}", hint=f"see out/{name}.client.err")
-        if '"stream"' in recording.output(f"{name}.server", "err"):
-            return read_checksums(recording, f"{name}.server")[0].bytes
+        if '"stream"' in recording.output(server_program(name), "err"):
+            return read_checksums(recording, server_program(name))[0].bytes
         ends = read_workload(recording, name).ends
         return sampled_bytes(recording, ends.receiver, ends.ports)
 
 
 def _has_failed(recording: Recording, name: str) -> bool:
     """Return whether the client ended with the status of a failure, which only a run that goes on records."""
-    return any(program.name == f"{name}.client" and program.status == _FAILED for program in read_programs(recording))
+    return any(
+        program.name == client_program(name) and program.status == _FAILED for program in read_programs(recording)
+    )
