@@ -20,6 +20,7 @@ from mptcplab.errors import InputError, LabError, reason
 from mptcplab.files import list_paths, write_text
 from mptcplab.fit.advise import (
     Advice,
+    Algorithms,
     Change,
     ComparedQuantity,
     TransferOutcome,
@@ -49,14 +50,14 @@ UNCHANGED = "none"
 class Twin:
     """A scenario made of an observation: ``file`` has it, ``tables`` are its plain tables.
 
-    ``algorithms`` has the ``controls`` and ``schedulers`` of the lab, of which changes are made.
+    ``algorithms`` are the lab's, of which changes are made.
     """
 
     observation: Observation
     file: Path
     tables: Mapping[str, Any]
     repeats: int
-    algorithms: Mapping[str, Sequence[str]]
+    algorithms: Algorithms
 
     @property
     def table(self) -> Table:
@@ -139,11 +140,11 @@ def fit(
         raise InputError(f"{repeats} runs of the twin are not possible", hint="give at least 1 as repeats")
     typed = [lines] if isinstance(lines, str) else lines
     observation = observe_all(list_paths(files, can_be_empty=True), [parse_line(text) for text in typed], direction)
-    names = {"controls": sorted(congestion_controls()), "schedulers": sorted(schedulers())}
-    commented = build_twin(observation, controls=names["controls"], schedulers=names["schedulers"])
+    algorithms = Algorithms(sorted(congestion_controls()), sorted(schedulers()))
+    commented = build_twin(observation, controls=algorithms.congestion_controls, schedulers=algorithms.schedulers)
     heading = f"{MARK}\n{limits_text(observation)}"
     _write(Path(out), write_scenario({**commented, "repeats": repeats}, heading=heading))
-    return Twin(observation, Path(out), uncomment(commented), repeats, names)
+    return Twin(observation, Path(out), uncomment(commented), repeats, algorithms)
 
 
 def run_twin(

@@ -4,7 +4,7 @@
     files -> tshark -> Packet -> Analysis -> Summary -> table, figure, JSON
              (read.py)          (tcp.py, connection.py, analysis.py)
 
-    files -> tshark -> Frame -> Collector -> CaptureStatistics -> table, JSON
+    files -> tshark -> Frame -> Collector -> ConnectionsOfCapture -> table, JSON
              (frame.py)        (connections.py, statistics.py, files.py)
 
 Only :mod:`~mptcplab.capture.tshark` starts a process. Both see every packet once and keep sums and interval sets, so

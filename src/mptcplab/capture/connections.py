@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Statistics of every TCP connection of a capture, in both directions.
 
-    tshark -> Frame -> Collector -> CaptureStatistics -> table, JSON
+    tshark -> Frame -> Collector -> ConnectionsOfCapture -> table, JSON
     (frame.py)         statistics.py has the sums of each direction
 
 :func:`statistics_of` is a pure function of the packets.
@@ -109,7 +109,7 @@ class TcpConnection:
 
 
 @dataclass(frozen=True)
-class CaptureStatistics:
+class ConnectionsOfCapture:
     """The statistics of a capture: its connections in the order of their first packets, and all of them together.
 
     ``only_counted`` is the number of connections that are not tracked, and ``rest`` has their packets.
@@ -191,13 +191,13 @@ class Collector:
         self._rest = combine([self._rest, *gone.directions])
         self._only_counted += 1
 
-    def result(self) -> CaptureStatistics:
+    def result(self) -> ConnectionsOfCapture:
         """Return the statistics of the packets so far."""
         connections = tuple(self._connections.values())
-        return CaptureStatistics(connections, self._only_counted, self._rest, tuple(self._named))
+        return ConnectionsOfCapture(connections, self._only_counted, self._rest, tuple(self._named))
 
 
-def statistics_of(frames: Iterable[Frame], ends: Sequence[End] = ()) -> CaptureStatistics:
+def statistics_of(frames: Iterable[Frame], ends: Sequence[End] = ()) -> ConnectionsOfCapture:
     """Return the statistics of packets in the order of a capture; only of connections with these ``ends``, if any."""
     collector = Collector(ends)
     for frame in frames:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from mptcplab.cache import cache_root
-from mptcplab.capture.connections import CaptureStatistics, Collector, End, TcpConnection
+from mptcplab.capture.connections import Collector, ConnectionsOfCapture, End, TcpConnection
 from mptcplab.capture.packet import SocketAddress
 from mptcplab.capture.statistics import Frame, FrameReader, Statistics, combine
 from mptcplab.capture.tshark import EmptyError, check_files, tshark_version
@@ -33,7 +33,7 @@ class FileStatistics:
     """
 
     file: Path
-    capture: CaptureStatistics
+    capture: ConnectionsOfCapture
     is_cut_short: bool = False
     tshark_restarts: int = 0
 
@@ -222,7 +222,7 @@ def statistics_of_frames(sources: Sequence[Iterator[Frame]]) -> NodeStatistics:
     return NodeStatistics(_combine_data(collector.result()), as_one)
 
 
-def _combine_data(captured: CaptureStatistics) -> Statistics:
+def _combine_data(captured: ConnectionsOfCapture) -> Statistics:
     both = [connection.both for connection in captured.connections]
     largest = max((statistics.length for statistics in both), default=0)
     return combine(statistics for statistics in both if statistics.length >= _MIN_SHARE * largest)

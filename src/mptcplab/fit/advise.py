@@ -50,11 +50,17 @@ class Change:
         return changed
 
 
-def list_changes(
-    observation: Observation, tables: Mapping[str, Any], names: Mapping[str, Sequence[str]]
-) -> list[Change]:
-    """Return single changes of the twin's plain ``tables``. ``names`` has the lab's ``controls`` and ``schedulers``."""
-    changes = [change for part in _parts(observation, tables, names).values() for change in part]
+@dataclass(frozen=True)
+class Algorithms:
+    """The names of the congestion controls and of the schedulers that a twin can have."""
+
+    congestion_controls: Sequence[str]
+    schedulers: Sequence[str]
+
+
+def list_changes(observation: Observation, tables: Mapping[str, Any], algorithms: Algorithms) -> list[Change]:
+    """Return single changes of the twin's plain ``tables``."""
+    changes = [change for part in _parts(observation, tables, algorithms).values() for change in part]
     transport = tables["transport"]
     if transport["protocol"] == "mptcp":
         keys = (("transport.scheduler", None), ("transport.protocol", "tcp"))
@@ -71,9 +77,7 @@ def parse_change(text: str) -> Change:
     return Change(f"{setting.name} {setting.value}", ((setting.name, setting.value),))
 
 
-def _parts(
-    observation: Observation, tables: Mapping[str, Any], names: Mapping[str, Sequence[str]]
-) -> dict[str, list[Change]]:
+def _parts(observation: Observation, tables: Mapping[str, Any], algorithms: Algorithms) -> dict[str, list[Change]]:
     """Return the changes by what they change: changes of different parts can be combined."""
     transport = tables["transport"]
     now = {
@@ -84,12 +88,12 @@ def _parts(
         "congestion control": [
             Change(f"congestion control {name}", (("transport.congestion_control", name),))
             for name in _CONTROLS
-            if name != now["congestion_control"] and name in names["controls"]
+            if name != now["congestion_control"] and name in algorithms.congestion_controls
         ],
         "scheduler": [
             Change(f"scheduler {name}", (("transport.scheduler", name),))
             for name in _SCHEDULERS
-            if is_mptcp and len(observation.lines) > 1 and name != now["scheduler"] and name in names["schedulers"]
+            if is_mptcp and len(observation.lines) > 1 and name != now["scheduler"] and name in algorithms.schedulers
         ],
         "buffers": [_buffers(transport)],
         "queue": [_fq_codel(observation), *_shorter_queues(observation)],
@@ -146,12 +150,12 @@ def _backup_changes(observation: Observation, tables: Mapping[str, Any]) -> list
 
 
 def sample_changes(
-    observation: Observation, tables: Mapping[str, Any], names: Mapping[str, Sequence[str]], count: int
+    observation: Observation, tables: Mapping[str, Any], algorithms: Algorithms, count: int
 ) -> list[Change]:
     """Return at most ``count`` combinations of changes, spread over all of them by a Latin hypercube."""
     from scipy.stats import qmc
 
-    parts = list(_parts(observation, tables, names).values())
+    parts = list(_parts(observation, tables, algorithms).values())
     points = qmc.LatinHypercube(d=len(parts), seed=_SEED).random(count)
     combinations: dict[str, Change] = {}
     for point in points:

@@ -10,7 +10,6 @@ import re
 from collections import defaultdict, deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from ipaddress import ip_network
 from typing import Any
 
 from mptcplab.errors import InputError
@@ -21,11 +20,13 @@ from mptcplab.importers.world import (
     EndpointLine,
     ImportedNode,
     ImportedTransfer,
+    Interface,
     Origin,
     Shape,
     TimedChange,
     World,
 )
+from mptcplab.scenario.network import default_network
 from mptcplab.scenario.writing import CommentedValue
 from mptcplab.units import Duration
 
@@ -74,11 +75,11 @@ class Composer:
         workloads = self._workloads()
         self._assume_rates(workloads)
         tables: dict[str, Any] = {"title": self._world.title or "Imported"}
-        family = self._addresses()
-        if family is not None:
-            tables["family"] = family
+        addresses, is_ipv6 = self._addresses()
+        if is_ipv6:
+            tables["family"] = "ipv6"
         tables |= self._node_tables()
-        tables["links"] = {link.name: self._link_table(link) for link in self._links}
+        tables["links"] = {link.name: self._link_table(link, addresses.get(link.name)) for link in self._links}
         tables["workloads"] = workloads
         events = self._events()
         if events:
@@ -297,35 +298,34 @@ class Composer:
 
     # -- tables
 
-    def _addresses(self) -> str | None:
-        """Keep the addresses of links if all of them fit into one scenario; return the family."""
+    def _addresses(self) -> tuple[dict[str, tuple[Interface, Interface]], bool]:
+        """Return the addresses of links by their names, if all of them fit into one scenario; and whether all are IPv6.
+
+        Without addresses of its own, a link gets the lab's.
+        """
         pairs = {link.name: _pair(link) for link in self._links}
         known = [pair for pair in pairs.values() if pair is not None]
         versions = {pair[0].version for pair in known}
-        family = "ipv6" if versions == {6} else None
+        is_ipv6 = versions == {6}
         networks = [pair[0].network for pair in known]
         for number, link in enumerate(self._links, start=1):
             if pairs[link.name] is None:
-                networks.append(
-                    ip_network(f"fd00:6d70:7463:{number:x}::/64" if family else f"10.0.{number % 256}.0/24")
-                )
+                networks.append(default_network(number, is_ipv6=is_ipv6))
         overlap = any(
             network.overlaps(other)
             for index, network in enumerate(networks)
             for other in networks[index + 1 :]
             if network.version == other.version
         )
-        self._own_addresses = (
-            {} if len(versions) > 1 or overlap else {name: pair for name, pair in pairs.items() if pair}
-        )
-        if known and not self._own_addresses:
+        addresses = {} if len(versions) > 1 or overlap else {name: pair for name, pair in pairs.items() if pair}
+        if known and not addresses:
             self._world.assume("addresses are the lab's: in the files, a link does not have a network of its own")
-        return family if self._own_addresses else None
+        return addresses, is_ipv6 and bool(addresses)
 
-    def _link_table(self, link: _Link) -> Any:
+    def _link_table(self, link: _Link, addresses: tuple[Interface, Interface] | None) -> Any:
         table: dict[str, Any] = {"between": [self._node_name(end) for end in link.ends]}
-        if link.name in self._own_addresses:
-            table["addresses"] = [str(interface) for interface in self._own_addresses[link.name]]
+        if addresses is not None:
+            table["addresses"] = [str(interface) for interface in addresses]
         mtu = next((device.mtu for device in link.devices if device is not None and device.mtu is not None), None)
         if mtu is not None:
             table["mtu"] = mtu
@@ -468,7 +468,7 @@ def _have_common_network(first: Device, second: Device) -> bool:
     )
 
 
-def _pair(link: _Link) -> Any:
+def _pair(link: _Link) -> tuple[Interface, Interface] | None:
     """Return the addresses of both ends, if they are of one network."""
     first, second = link.devices
     if first is None or second is None or first.master is not None or second.master is not None:

@@ -17,6 +17,13 @@ from mptcplab.scenario.wifi import AIR, ROAMING
 from mptcplab.workload.base import WorkloadBase
 
 
+def default_network(number: int, *, is_ipv6: bool) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
+    """Return the network of a link that has no addresses of its own, by its ``number`` in the scenario, from 1."""
+    if is_ipv6:
+        return ipaddress.ip_network(f"fd00:6d70:7463:{number:x}::/64")
+    return ipaddress.ip_network(f"10.{number >> 8}.{number & 255}.0/24")
+
+
 @dataclass(frozen=True)
 class Connections:
     """Connections that the node ``client`` opens to the port ``target`` of ``server``, with their own ``scheduler``.
@@ -81,11 +88,9 @@ class Network(Graph):
     def _addresses(self, number: int, given: tuple[str, str] | None) -> tuple[Interface, Interface]:
         if given is not None:
             return ipaddress.ip_interface(given[0]), ipaddress.ip_interface(given[1])
-        if self.scenario.family == "ipv6":
-            prefix = f"fd00:6d70:7463:{number:x}::"
-            return ipaddress.ip_interface(f"{prefix}1/64"), ipaddress.ip_interface(f"{prefix}2/64")
-        prefix = f"10.{number >> 8}.{number & 255}."
-        return ipaddress.ip_interface(f"{prefix}1/24"), ipaddress.ip_interface(f"{prefix}2/24")
+        network = default_network(number, is_ipv6=self.scenario.family == "ipv6")
+        first, second = (ipaddress.ip_interface((network[host], network.prefixlen)) for host in (1, 2))
+        return first, second
 
     @cached_property
     def directions(self) -> dict[tuple[str, str], ShapedDirection]:

@@ -24,11 +24,12 @@ from typing import Any
 
 from mptcplab.errors import LabError
 from mptcplab.files import write_text
+from mptcplab.stats import Interval
 from mptcplab.study.beds import read_beds
 from mptcplab.study.cloud import CLOUD, StoredCloud, bed_files, merge_clouds, read_current
 from mptcplab.study.library import Documents, SelectedTable, digest, read_documents, select, study_names
 from mptcplab.study.measurement import REFERENCE
-from mptcplab.study.stored import MeasuredTable, ShippedTable
+from mptcplab.study.stored import MeasuredTable, ShippedTable, StoredCell, read_shipped
 
 #: Digits of shipped numbers: enough for the tolerance of rounding in :mod:`mptcplab.study.measurement`.
 _DIGITS = 7
@@ -41,27 +42,30 @@ _INNERMOST = re.compile(
 
 def reference(tables: Sequence[SelectedTable], documents: Documents) -> dict[str, Any]:
     """Return the data to ship with the study of ``tables``: all known values, and why others are missing."""
-    shipped = _read_shipped(tables[0].folder / REFERENCE)
-    known, missing = {}, {}
+    file = tables[0].folder / REFERENCE
+    known: dict[str, ShippedTable] = {}
+    missing = {}
     for selected_table in tables:
         measured = documents.get((selected_table.name, False))
         why = _explain_unfit(measured, selected_table)
         if measured is not None and not why:
-            known[selected_table.number] = _entry(selected_table, measured)
-        elif shipped.get(selected_table.number, {}).get("form") == digest(selected_table):
-            known[selected_table.number] = shipped[selected_table.number]
+            known[selected_table.number] = _ship(selected_table, measured)
+            continue
+        shipped = read_shipped(file, selected_table.number)
+        if shipped is not None and shipped.form == digest(selected_table):
+            known[selected_table.number] = shipped
         else:
             missing[selected_table.number] = why
-    return {"study": tables[0].folder.name, "tables": known, "missing": missing}
+    return _document(tables[0].folder.name, known, missing)
 
 
-def _read_shipped(file: Path) -> dict[str, Any]:
-    """Return the entries of the tables in ``file`` as they are; none if there is no such file."""
-    try:
-        tables: dict[str, Any] = json.loads(file.read_text()).get("tables", {})
-    except (OSError, ValueError):
-        return {}
-    return tables
+def _document(study: str, tables: Mapping[str, ShippedTable], missing: Mapping[str, str]) -> dict[str, Any]:
+    """Return ``full.json`` as JSON data."""
+    return {
+        "study": study,
+        "tables": {number: table.to_json() for number, table in tables.items()},
+        "missing": dict(missing),
+    }
 
 
 def _explain_unfit(measured: MeasuredTable | None, selected: SelectedTable) -> str:
@@ -77,26 +81,25 @@ def _explain_unfit(measured: MeasuredTable | None, selected: SelectedTable) -> s
     return ""
 
 
-def _entry(selected: SelectedTable, measured: MeasuredTable) -> dict[str, Any]:
-    cells: dict[str, dict[str, Any]] = {}
-    for (row, column), cell in measured.cells.items():
-        if math.isfinite(cell.interval.mean):
-            value: dict[str, Any] = {
-                "mean": _round_value(cell.interval.mean),
-                "half_width": _round_value(cell.interval.half_width),
-                "n": cell.interval.n,
-            }
-            value |= {"missing": cell.missing} if cell.missing else {}
-            value["by_seed"] = {str(seed): _round_value(each) for seed, each in cell.by_seed.items()}
-            cells.setdefault(row, {})[column] = value
-    places = [(row, column) for row in selected.table.all_rows for column in selected.table.columns]
-    return {
-        "form": measured.form,
-        "mptcplab": measured.mptcplab,
-        "kernels": dict(measured.kernels),
-        "cells": cells,
-        "without": [list(place) for place in places if place[1] not in cells.get(place[0], {})],
+def _ship(selected: SelectedTable, measured: MeasuredTable) -> ShippedTable:
+    """Return the values of ``measured`` that are known, in the digits that are shipped."""
+    cells = {
+        place: StoredCell(
+            Interval(_round_coordinate(cell.interval.mean), _round_value(cell.interval.half_width), cell.interval.n),
+            {seed: _round_coordinate(value) for seed, value in cell.by_seed.items()},
+            cell.missing,
+        )
+        for place, cell in measured.cells.items()
+        if math.isfinite(cell.interval.mean)
     }
+    places = [(row, column) for row in selected.table.all_rows for column in selected.table.columns]
+    return ShippedTable(
+        form=measured.form,
+        kernels=measured.kernels,
+        cells=cells,
+        mptcplab=measured.mptcplab,
+        without=tuple(place for place in places if place not in cells),
+    )
 
 
 def _round_value(value: float | None) -> float | None:
@@ -117,21 +120,20 @@ def repeat(results: Path) -> list[str]:
         if not (documents and file.is_file()):
             continue
         document = json.loads(file.read_text())
+        shipped = {number: ShippedTable.from_json(entry) for number, entry in document["tables"].items()}
         for selected_table in tables:
             measured = documents.get((selected_table.name, False))
-            entry = document["tables"].get(selected_table.number)
-            if measured is None or entry is None:
+            table = shipped.get(selected_table.number)
+            if measured is None or table is None:
                 continue
-            shipped = ShippedTable.from_json(entry)
-            outcome = _explain_unlike_forms(shipped, selected_table, measured)
+            outcome = _explain_unlike_forms(table, selected_table, measured)
             if not outcome:
+                outcome = _first_difference(table, measured)
                 # A repetition that differs contradicts an earlier one, which may not have run the same programs.
-                entry.pop("repeated", None)
-                outcome = _first_difference(shipped, measured)
-            if not outcome:
-                entry["repeated"] = {"kernels": dict(measured.kernels), "seeds": sorted(measured.seeds)}
+                kernels, seeds = ({}, ()) if outcome else (measured.kernels, tuple(sorted(measured.seeds)))
+                shipped[selected_table.number] = replace(table, repeated=kernels, repeated_seeds=seeds)
             lines.append(f"{selected_table.name}: {outcome or 'repeated digit for digit'}")
-        write_text(file, _text(document))
+        write_text(file, _text(_document(name, shipped, document["missing"])))
     return lines
 
 

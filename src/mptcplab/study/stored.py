@@ -93,13 +93,16 @@ class MeasuredTable:
 class ShippedTable:
     """The values of a table that are shipped with its study, and the kernels that they were measured on.
 
-    ``form`` is the digest of the table that was measured: the table may have another one by now. ``kernels`` has the
-    builds by release, and ``repeated`` those on which runs of ``repeated_seeds`` gave the same digits again.
+    ``form`` is the digest of the table that was measured: the table may have another one by now. ``mptcplab`` is the
+    version that measured it, ``without`` the places without a value. ``kernels`` has the builds by release, and
+    ``repeated`` those on which runs of ``repeated_seeds`` gave the same digits again.
     """
 
     form: str
     kernels: Mapping[str, str]
     cells: StoredCells
+    mptcplab: str = ""
+    without: tuple[tuple[str, str], ...] = ()
     repeated: Mapping[str, str] = field(default_factory=dict)
     repeated_seeds: tuple[int, ...] = ()
 
@@ -120,9 +123,33 @@ class ShippedTable:
                 for row, columns in entry["cells"].items()
                 for column, cell in columns.items()
             },
+            mptcplab=str(entry.get("mptcplab", "")),
+            without=tuple((row, column) for row, column in entry.get("without", ())),
             repeated=dict(repeated.get("kernels", {})),
             repeated_seeds=tuple(repeated.get("seeds", ())),
         )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the entry of ``full.json``."""
+        cells: dict[str, dict[str, Any]] = {}
+        for (row, column), cell in self.cells.items():
+            value: dict[str, Any] = {
+                "mean": cell.interval.mean,
+                "half_width": cell.interval.half_width,
+                "n": cell.interval.n,
+            }
+            value |= {"missing": cell.missing} if cell.missing else {}
+            value["by_seed"] = {str(seed): number for seed, number in cell.by_seed.items()}
+            cells.setdefault(row, {})[column] = value
+        repeated = {"kernels": dict(self.repeated), "seeds": list(self.repeated_seeds)}
+        return {
+            "form": self.form,
+            "mptcplab": self.mptcplab,
+            "kernels": dict(self.kernels),
+            "cells": cells,
+            "without": [list(place) for place in self.without],
+            **({"repeated": repeated} if self.repeated else {}),
+        }
 
 
 def read_shipped(file: Path, number: str) -> ShippedTable | None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tests.unit.capture.tcp_captures import CLIENT, HEADERS, SERVER, Segment, download, handshake, reset
 
 from mptcplab.capture import connections
-from mptcplab.capture.connections import CaptureStatistics, End, parse_end, statistics_of
+from mptcplab.capture.connections import ConnectionsOfCapture, End, parse_end, statistics_of
 from mptcplab.capture.files import spreads
 from mptcplab.capture.packet import ACK, FIN, SYN, SocketAddress
 from mptcplab.capture.statistics import (
@@ -51,7 +51,7 @@ def frames(segments: Iterable[Segment], marks: dict[int, int] | None = None) -> 
     ]
 
 
-def only_statistics(statistics: CaptureStatistics) -> Statistics:
+def only_statistics(statistics: ConnectionsOfCapture) -> Statistics:
     (connection,) = statistics.connections
     return connection.both
 

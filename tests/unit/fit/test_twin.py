@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 
 from mptcplab.cli.main import commands
 from mptcplab.errors import InputError
-from mptcplab.fit.advise import Change, TransferOutcome, list_changes, rank, sample_changes
+from mptcplab.fit.advise import Algorithms, Change, TransferOutcome, list_changes, rank, sample_changes
 from mptcplab.fit.observation import Observation
 from mptcplab.fit.twin import build_twin, set_key
 from mptcplab.fit.typed import complete_lines, line_of, parse_line
@@ -23,7 +23,7 @@ from mptcplab.scenario.writing import uncomment, write_scenario
 COLLECTIONS = Path(__file__).parents[1] / "collections"
 LTE = "lte: 40 Mbit/s down, 10 Mbit/s up, ping 45 ms, loaded ping 300 ms, loss 0.1 %"
 DSL = "dsl: 8 Mbit/s down, ping 20 ms, queue 80 ms"
-NAMES = {"controls": ["bbr", "cubic", "lia"], "schedulers": ["default", "roundrobin"]}
+ALGORITHMS = Algorithms(["bbr", "cubic", "lia"], ["default", "roundrobin"])
 
 
 def command(*words: str | Path) -> Result:
@@ -164,7 +164,9 @@ def test_settings_of_hosts_go_into_the_twin() -> None:
     }
     base = parse_typed(LTE, DSL)
     observation = Observation(name="home", lines=base.lines, settings=settings, backups=frozenset({"dsl"}))
-    text = write_scenario(build_twin(observation, controls=NAMES["controls"], schedulers=NAMES["schedulers"]))
+    text = write_scenario(
+        build_twin(observation, controls=ALGORITHMS.congestion_controls, schedulers=ALGORITHMS.schedulers)
+    )
     transport = tomllib.loads(text)["transport"]
     assert transport["congestion_control"] == "bbr"
     assert transport["scheduler"] == "default"
@@ -178,7 +180,7 @@ def test_settings_of_hosts_go_into_the_twin() -> None:
 def test_every_change_is_a_scenario_that_loads(tmp_path: Path) -> None:
     observation = parse_typed(LTE, DSL)
     tables = uncomment(build_twin(observation))
-    changes = list_changes(observation, tables, NAMES) + sample_changes(observation, tables, NAMES, 12)
+    changes = list_changes(observation, tables, ALGORITHMS) + sample_changes(observation, tables, ALGORITHMS, 12)
     words = [change.words for change in changes]
     assert len(words) == len(set(words)) >= 12
     for expected in ("congestion control bbr", "scheduler roundrobin", "fq_codel at every bottleneck", "dsl as backup"):
@@ -197,7 +199,7 @@ def _file(folder: Path, tables: dict[str, object]) -> Path:
 def test_a_sample_is_the_same_every_time() -> None:
     observation = parse_typed(LTE, DSL)
     tables = uncomment(build_twin(observation))
-    first, second = (sample_changes(observation, tables, NAMES, 8) for _ in range(2))
+    first, second = (sample_changes(observation, tables, ALGORITHMS, 8) for _ in range(2))
     assert first == second
     assert all(" and " in change.words for change in first)
 
