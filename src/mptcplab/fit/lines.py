@@ -420,36 +420,7 @@ def estimate_from_samples(subflows: Sequence[Subflow], name: str) -> Line:
     if not minima and not smoothed:
         raise ValueError("no sample has a round trip")
     base = min(minima or smoothed)
-    rates = _sampled_rates(subflows, base)
     wait = max(smoothed, default=base) - base
-    if len(rates) >= 3:
-        interval = median_interval(rates)
-        rate = Estimate(
-            value=interval.value,
-            kind="measured",
-            method="median of what was acknowledged between looks while the round trip was raised",
-            low=interval.low,
-            high=interval.high,
-            samples=len(rates),
-        )
-    else:
-        totals = [value for _, value in _totals(subflows)]
-        best = max(totals, default=0.0) or max((sample.delivery_bps or 0.0 for sample in samples), default=0.0)
-        rate = Estimate(
-            value=max(best, 1e3),
-            kind="bound",
-            method="the highest rate; the line was not seen backlogged",
-            samples=len(totals),
-        )
-    sent = sum(int(subflow.last("bytes_sent") or 0) for subflow in subflows)
-    again = sum(int(subflow.last("bytes_retrans") or 0) for subflow in subflows)
-    loss = Estimate(
-        value=again / sent if sent else 0.0,
-        kind="bound",
-        method="share retransmitted, for whatever reason: samples do not tell random loss from a full queue",
-        is_upper=True,
-        samples=len(samples),
-    )
     # Not a bound: the receiver may have delayed its acknowledgements by 40 ms and more.
     method = (
         f"not identifiable; the smoothed round trip rose by {format_time(wait)}, be it by the queue or by delayed ACKs"
@@ -459,7 +430,7 @@ def estimate_from_samples(subflows: Sequence[Subflow], name: str) -> Line:
         name=name,
         sender=address_of(first.local),
         receiver=address_of(first.remote),
-        rate=rate,
+        rate=_rate_of_samples(subflows, base),
         rtt=Estimate(
             value=base,
             kind="measured",
@@ -469,8 +440,43 @@ def estimate_from_samples(subflows: Sequence[Subflow], name: str) -> Line:
             samples=len(samples),
         ),
         queue=Estimate(value=max(wait, 0.001), kind="assumed", method=method, samples=len(smoothed)),
-        loss=loss,
+        loss=_loss_of_samples(subflows),
         loaded_s=float(np.median(smoothed)) if smoothed else None,
+    )
+
+
+def _rate_of_samples(subflows: Sequence[Subflow], base_s: float) -> Estimate:
+    """Return the rate of a line whose round trip is ``base_s`` without queues."""
+    rates = _sampled_rates(subflows, base_s)
+    if len(rates) >= 3:
+        interval = median_interval(rates)
+        return Estimate(
+            value=interval.value,
+            kind="measured",
+            method="median of what was acknowledged between looks while the round trip was raised",
+            low=interval.low,
+            high=interval.high,
+            samples=len(rates),
+        )
+    totals = [value for _, value in _totals(subflows)]
+    delivery_rates = (sample.delivery_bps or 0.0 for subflow in subflows for sample in subflow.samples)
+    return Estimate(
+        value=max(max(totals, default=0.0) or max(delivery_rates, default=0.0), 1e3),
+        kind="bound",
+        method="the highest rate; the line was not seen backlogged",
+        samples=len(totals),
+    )
+
+
+def _loss_of_samples(subflows: Sequence[Subflow]) -> Estimate:
+    sent = sum(int(subflow.last("bytes_sent") or 0) for subflow in subflows)
+    again = sum(int(subflow.last("bytes_retrans") or 0) for subflow in subflows)
+    return Estimate(
+        value=again / sent if sent else 0.0,
+        kind="bound",
+        method="share retransmitted, for whatever reason: samples do not tell random loss from a full queue",
+        is_upper=True,
+        samples=sum(len(subflow.samples) for subflow in subflows),
     )
 
 

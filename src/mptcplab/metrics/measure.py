@@ -122,13 +122,10 @@ def measure_workload(recording: Recording, workload: RecordedWorkload, network: 
     sent = subflows.data_connections(samples[sender], "bytes_acked", min_share=ends.min_share)
     seen = algorithms.seen_subflows(recording, sender, sent, started)
     sockets = _sockets(recording, sent, samples[receiver], ends, algorithms.congestion_names(seen))
-    sockets = _with_counted_fallbacks(sockets, counts) if requests_mptcp else sockets
     opens_tcp = _opens_tcp(workload, transports)
-    if opens_tcp:
-        # A listening MPTCP socket calls each plain TCP connection a fallback, also of a client that never asked.
-        sockets = replace(sockets, use=replace(sockets.use, fell_back=0))
-    if ends.receiving is None:  # other programs report their own sockets
-        sockets = replace(sockets, use=replace(sockets.use, unseen=network.unseen[workload.client, workload.server]))
+    if requests_mptcp:
+        sockets = _with_counted_fallbacks(sockets, counts)
+    sockets = replace(sockets, use=_correct_use(sockets.use, workload, network, opens_tcp=opens_tcp))
     failures = kind.failed_connections(recording, name)
     subject = Subject(recording, workload, ends, reading, sockets, counts, failures=failures)
     values = compute_metrics(subject)
@@ -224,6 +221,16 @@ def _with_counted_fallbacks(sockets: Sockets, counts: MptcpCounts) -> Sockets:
     if use.with_mptcp or use.fell_back or not counts.fallbacks:
         return sockets
     return replace(sockets, use=replace(use, fell_back=min(use.connections, counts.fallbacks)))
+
+
+def _correct_use(use: MptcpUse, workload: RecordedWorkload, network: NetworkCounters, *, opens_tcp: bool) -> MptcpUse:
+    """Return the use without fallbacks that are none, and with what no sample shows."""
+    if opens_tcp:
+        # A listening MPTCP socket calls each plain TCP connection a fallback, also of a client that never asked.
+        use = replace(use, fell_back=0)
+    if workload.ends.receiving is None:  # other programs report their own sockets
+        use = replace(use, unseen=network.unseen[workload.client, workload.server])
+    return use
 
 
 def _opens_tcp(workload: RecordedWorkload, transports: Mapping[str, Transport]) -> bool:
