@@ -63,7 +63,7 @@ class Instance:
 
 
 @dataclass
-class Scope:
+class CallScope:
     """Names of one call."""
 
     names: dict[str, Any]
@@ -77,7 +77,7 @@ class Interpreter(ABC):
         self._left = _MAX_STEPS
         self._functions: dict[str, ast.FunctionDef] = {}
         self._arguments: dict[str, Any] = {}
-        self._main = Scope({"__name__": "__main__"})
+        self._main = CallScope({"__name__": "__main__"})
         self.classes: dict[str, ast.ClassDef] = {}
 
     def run_module(self, module: ast.Module) -> None:
@@ -117,7 +117,7 @@ class Interpreter(ABC):
         method: str,
         arguments: list[Any],
         options: dict[str, Any],
-        scope: Scope,
+        scope: CallScope,
     ) -> Any:
         """Return what a method does: of a list, a dict, a text, an argument parser, or a class of the file."""
         first = arguments[0] if arguments else UNKNOWN
@@ -137,14 +137,14 @@ class Interpreter(ABC):
 
     # -- statements
 
-    def _run(self, statements: list[ast.stmt], scope: Scope) -> None:
+    def _run(self, statements: list[ast.stmt], scope: CallScope) -> None:
         for statement in statements:
             self._left -= 1
             if self._left <= 0:
                 raise LimitError
             self._statement(statement, scope)
 
-    def _statement(self, statement: ast.stmt, scope: Scope) -> None:
+    def _statement(self, statement: ast.stmt, scope: CallScope) -> None:
         if isinstance(statement, ast.FunctionDef):
             self._functions[statement.name] = statement
         elif isinstance(statement, ast.ClassDef):
@@ -171,10 +171,10 @@ class Interpreter(ABC):
         elif isinstance(statement, ast.Return):
             raise _Return(None if statement.value is None else self._value(statement.value, scope))
 
-    def _choose(self, statement: ast.If, scope: Scope) -> None:
+    def _choose(self, statement: ast.If, scope: CallScope) -> None:
         self._run(statement.body if self._is_true(statement.test, scope) else statement.orelse, scope)
 
-    def _is_true(self, condition: ast.expr, scope: Scope) -> bool:
+    def _is_true(self, condition: ast.expr, scope: CallScope) -> bool:
         """Return whether a condition holds; True, with a note, if that is only known when the program runs."""
         value = self._value(condition, scope)
         if isinstance(value, Unknown):
@@ -188,7 +188,7 @@ class Interpreter(ABC):
         read: ast.expr = ast.parse(ast.unparse(target), mode="eval").body
         return ast.copy_location(read, target)
 
-    def _assign(self, target: ast.expr, value: Any, scope: Scope) -> None:
+    def _assign(self, target: ast.expr, value: Any, scope: CallScope) -> None:
         if isinstance(target, ast.Name):
             scope.names[target.id] = value
         elif isinstance(target, ast.Tuple | ast.List):
@@ -206,7 +206,7 @@ class Interpreter(ABC):
 
     # -- expressions
 
-    def _value(self, expression: ast.expr, scope: Scope) -> Any:
+    def _value(self, expression: ast.expr, scope: CallScope) -> Any:
         self._left -= 1
         if self._left <= 0:
             raise LimitError
@@ -244,7 +244,7 @@ class Interpreter(ABC):
             return self._call(expression, scope)
         return UNKNOWN
 
-    def _dict(self, expression: ast.Dict, scope: Scope) -> dict[Any, Any]:
+    def _dict(self, expression: ast.Dict, scope: CallScope) -> dict[Any, Any]:
         entries: dict[Any, Any] = {}
         for key, value in zip(expression.keys[:_MAX_ITEMS], expression.values, strict=False):
             if key is None:
@@ -256,7 +256,7 @@ class Interpreter(ABC):
                 entries[name] = self._value(value, scope)
         return entries
 
-    def _operate(self, expression: ast.BinOp, scope: Scope) -> Any:
+    def _operate(self, expression: ast.BinOp, scope: CallScope) -> Any:
         left, right = self._value(expression.left, scope), self._value(expression.right, scope)
         if isinstance(left, str) and isinstance(expression.op, ast.Mod):
             return self._format(left, right)
@@ -296,13 +296,13 @@ class Interpreter(ABC):
             result += str(int(value) if whole else value) + part[1:]
         return result.replace("\0", "%")[:_MAX_TEXT]
 
-    def _negate(self, expression: ast.UnaryOp, scope: Scope) -> Any:
+    def _negate(self, expression: ast.UnaryOp, scope: CallScope) -> Any:
         value = self._value(expression.operand, scope)
         if isinstance(expression.op, ast.Not):
             return UNKNOWN if isinstance(value, Unknown) else not value
         return -value if isinstance(expression.op, ast.USub) and isinstance(value, int | float) else UNKNOWN
 
-    def _join(self, expression: ast.JoinedStr, scope: Scope) -> Any:
+    def _join(self, expression: ast.JoinedStr, scope: CallScope) -> Any:
         text = ""
         for part in expression.values:
             value = self._value(part.value, scope) if isinstance(part, ast.FormattedValue) else self._value(part, scope)
@@ -313,7 +313,7 @@ class Interpreter(ABC):
             text = (text + str(value))[:_MAX_TEXT]
         return text
 
-    def _compare(self, expression: ast.Compare, scope: Scope) -> Any:
+    def _compare(self, expression: ast.Compare, scope: CallScope) -> Any:
         operands = [self._value(operand, scope) for operand in (expression.left, *expression.comparators)]
         for sign, (left, right) in zip(expression.ops, pairwise(operands), strict=True):
             compare = _COMPARISONS.get(type(sign))
@@ -326,7 +326,7 @@ class Interpreter(ABC):
                 return UNKNOWN
         return True
 
-    def _member(self, expression: ast.Subscript, scope: Scope) -> Any:
+    def _member(self, expression: ast.Subscript, scope: CallScope) -> Any:
         owner, key = self._value(expression.value, scope), self._value(expression.slice, scope)
         if isinstance(owner, dict) and isinstance(key, str | int):
             return owner.get(key, UNKNOWN)
@@ -334,7 +334,7 @@ class Interpreter(ABC):
             return owner[key]
         return self.find_object(key) if isinstance(key, str) else UNKNOWN
 
-    def _attribute(self, expression: ast.Attribute, scope: Scope) -> Any:
+    def _attribute(self, expression: ast.Attribute, scope: CallScope) -> Any:
         owner = self._value(expression.value, scope)
         if isinstance(owner, Instance) and expression.attr in owner.attributes:
             return owner.attributes[expression.attr]
@@ -342,7 +342,7 @@ class Interpreter(ABC):
             return owner.name
         return self._arguments.get(expression.attr, UNKNOWN)
 
-    def _comprehend(self, expression: ast.ListComp, scope: Scope) -> list[Any]:
+    def _comprehend(self, expression: ast.ListComp, scope: CallScope) -> list[Any]:
         values: list[Any] = []
 
         def collect(generators: Sequence[ast.comprehension]) -> None:
@@ -375,7 +375,7 @@ class Interpreter(ABC):
 
     # -- calls
 
-    def _call(self, call: ast.Call, scope: Scope) -> Any:
+    def _call(self, call: ast.Call, scope: CallScope) -> Any:
         arguments: list[Any] = []
         for argument in call.args:
             if isinstance(argument, ast.Starred):
@@ -396,7 +396,9 @@ class Interpreter(ABC):
             return self.call_method(call, owner, call.func.attr, arguments, options, scope)
         return UNKNOWN
 
-    def _call_name(self, call: ast.Call, name: str, arguments: list[Any], options: dict[str, Any], scope: Scope) -> Any:
+    def _call_name(
+        self, call: ast.Call, name: str, arguments: list[Any], options: dict[str, Any], scope: CallScope
+    ) -> Any:
         if name in self._functions:
             return self._follow(self._functions[name], arguments, options, scope)
         if name in self.classes:
@@ -427,7 +429,7 @@ class Interpreter(ABC):
         except (ValueError, TypeError, OverflowError):
             return UNKNOWN
 
-    def _instantiate(self, name: str, arguments: list[Any], options: dict[str, Any], scope: Scope) -> Instance:
+    def _instantiate(self, name: str, arguments: list[Any], options: dict[str, Any], scope: CallScope) -> Instance:
         instance = Instance(name)
         methods = {entry.name: entry for entry in self.classes[name].body if isinstance(entry, ast.FunctionDef)}
         for statement in self.classes[name].body:
@@ -441,13 +443,15 @@ class Interpreter(ABC):
                 self._follow(methods[method], [instance, *arguments], options, scope)
         return instance
 
-    def _follow(self, function: ast.FunctionDef, arguments: list[Any], options: dict[str, Any], scope: Scope) -> Any:
+    def _follow(
+        self, function: ast.FunctionDef, arguments: list[Any], options: dict[str, Any], scope: CallScope
+    ) -> Any:
         """Follow the body of a function of the file."""
         if scope.depth >= _MAX_DEPTH:
             return UNKNOWN
         names = [argument.arg for argument in function.args.args]
         defaults = function.args.defaults
-        inner = Scope(dict(scope.names), scope.depth + 1)
+        inner = CallScope(dict(scope.names), scope.depth + 1)
         for name, default in zip(names[len(names) - len(defaults) :], defaults, strict=True):
             inner.names[name] = self._value(default, scope)
         for argument, keyword_default in zip(function.args.kwonlyargs, function.args.kw_defaults, strict=True):

@@ -13,7 +13,7 @@ from typing import Any
 
 from mptcplab.errors import InputError
 from mptcplab.importers.commands import read_interface, read_script
-from mptcplab.importers.interpreter import UNKNOWN, Instance, Interpreter, LimitError, NamedObject, Scope
+from mptcplab.importers.interpreter import UNKNOWN, CallScope, Instance, Interpreter, LimitError, NamedObject
 from mptcplab.importers.qdiscs import rate_of_mbit, read_time, share_of_percent, time_of_ms
 from mptcplab.importers.world import Device, ImportedTransfer, Origin, Shape, World
 from mptcplab.scenario.writing import CommentedValue
@@ -89,7 +89,7 @@ class _MininetFile(Interpreter):
         return UNKNOWN
 
     def call_method(
-        self, call: ast.Call, owner: Any, method: str, arguments: list[Any], options: dict[str, Any], scope: Scope
+        self, call: ast.Call, owner: Any, method: str, arguments: list[Any], options: dict[str, Any], scope: CallScope
     ) -> Any:
         """See the base class."""
         first = arguments[0] if arguments else UNKNOWN

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from mptcplab.metrics.manifest import Transport, read_addresses
+from mptcplab.metrics.manifest import RecordedTransport, read_addresses
 from mptcplab.metrics.subflows import SocketSample, path_name
 from mptcplab.recording.record import Recording
 from mptcplab.workload.outputs import ConnectionStart
@@ -50,7 +50,7 @@ class _HostAlgorithms:
     uncoupled: int | None
 
 
-def requested_algorithms(workload: RecordedWorkload, transport: Transport) -> RequestedAlgorithms:
+def requested_algorithms(workload: RecordedWorkload, transport: RecordedTransport) -> RequestedAlgorithms:
     """Return the algorithms of a workload whose sending host has ``transport``; the workload's own keys take
     precedence.
     """

@@ -18,8 +18,8 @@ from mptcplab.metrics.instants import NetworkEvent, read_events
 from mptcplab.metrics.manifest import (
     DIRECTIONS,
     Node,
+    RecordedTransport,
     Step,
-    Transport,
     read_links,
     read_nodes,
     read_paths,
@@ -236,7 +236,7 @@ def _usable_paths(
     return list(used) if len(texts) - 1 > min(limits, default=len(texts)) else texts
 
 
-def _has_endpoint(transport: Transport | None, link: str, used: Collection[str]) -> bool:
+def _has_endpoint(transport: RecordedTransport | None, link: str, used: Collection[str]) -> bool:
     """Return whether a host may have a subflow on its link: it ``used`` it, or its path manager may."""
     if link in used or transport is None:
         return True

@@ -20,7 +20,7 @@ from mptcplab.errors import LabError
 from mptcplab.lazy import pl
 from mptcplab.metrics.column import HIDDEN, Column, Display, Scope, ScopeRow
 from mptcplab.metrics.instants import is_emptied
-from mptcplab.metrics.manifest import DIRECTIONS, Link, read_links
+from mptcplab.metrics.manifest import DIRECTIONS, RecordedLink, read_links
 from mptcplab.network.chances import CONFIDENCE, LossChances
 from mptcplab.recording.record import REPEAT_HINT, Recording
 
@@ -106,7 +106,9 @@ def direction_counters(recording: Recording) -> list[DirectionCounters]:
     ]
 
 
-def _direction(link: Link, direction: str, read: Counters, sizes: QueueSizes, *, emptied: bool) -> DirectionCounters:
+def _direction(
+    link: RecordedLink, direction: str, read: Counters, sizes: QueueSizes, *, emptied: bool
+) -> DirectionCounters:
     name, side = link.name, link.side(direction)
     chain = _chain(read, *side.shaped_at) if side.shaped_at is not None else []
     # Without shaping there is a single discipline, which neither queues nor drops.

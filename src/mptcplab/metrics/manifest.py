@@ -83,7 +83,7 @@ class LinkDirection:
 
 
 @dataclass(frozen=True)
-class Link:
+class RecordedLink:
     """A link between two nodes; ``forward`` is from the first to the second."""
 
     name: str
@@ -112,7 +112,7 @@ class NodeEndpoint:
 
 
 @dataclass(frozen=True)
-class Transport:
+class RecordedTransport:
     """The settings of TCP and MPTCP of a node with sockets; None leaves a choice to the kernel.
 
     ``endpoints`` are the scenario's list, or the word in its place. ``modes`` are by link.
@@ -128,7 +128,7 @@ class Transport:
     sysctl: Mapping[str, str | int] = field(default_factory=dict)
 
     @classmethod
-    def from_json(cls, entry: Mapping[str, Any]) -> Transport:
+    def from_json(cls, entry: Mapping[str, Any]) -> RecordedTransport:
         """Return the transport of a manifest's entry."""
         endpoints = entry.get("endpoints")
         if endpoints is not None and not isinstance(endpoints, str):
@@ -151,7 +151,7 @@ class Node:
 
     name: str
     kind: str
-    transport: Transport | None
+    transport: RecordedTransport | None
     endpoints: Sequence[NodeEndpoint]
     speaks_mptcp: bool
     middlebox: Sequence[Sequence[str]]
@@ -190,7 +190,7 @@ class Gateway:
 
 
 @dataclass(frozen=True)
-class Radio:
+class RecordedRadio:
     """A radio of a node: of a station, or of an access point, which is then its own ``access_point``.
 
     ``links`` are the links of the stations that begin with it. ``program`` has what it hears.
@@ -213,7 +213,7 @@ class Radio:
 
 
 @dataclass(frozen=True)
-class Kernel:
+class RecordedKernel:
     """The kernel of a run: its release, the rate of its clock in Hz if known, and the kind of its time.
 
     ``key`` is the hash of the build.
@@ -229,7 +229,7 @@ class Kernel:
 class Facts:
     """The facts that determined a run beside its scenario. ``programs`` and ``libraries`` have digests by name."""
 
-    kernel: Kernel
+    kernel: RecordedKernel
     mptcplab: str = ""
     engine: str = ""
     programs: Mapping[str, str] = field(default_factory=dict)
@@ -294,7 +294,7 @@ def _check_type(kind: type[_T], value: Any) -> _T:
 def read_facts(recording: Recording) -> Facts:
     """Return what determined a run."""
     facts = recording.manifest["facts"]
-    kernel = _parse(Kernel, facts["kernel"])
+    kernel = _parse(RecordedKernel, facts["kernel"])
     _check_type(str, kernel.release)
     return _parse(Facts, {**facts, "kernel": kernel})
 
@@ -353,7 +353,7 @@ def read_nodes(recording: Recording) -> dict[str, Node]:
 
 
 def _node(entry: Mapping[str, Any]) -> Node:
-    transport = Transport.from_json(entry["transport"]) if "transport" in entry else None
+    transport = RecordedTransport.from_json(entry["transport"]) if "transport" in entry else None
     return Node(
         name=entry["name"],
         kind=entry.get("kind", ""),
@@ -364,10 +364,10 @@ def _node(entry: Mapping[str, Any]) -> Node:
     )
 
 
-def read_links(recording: Recording) -> dict[str, Link]:
+def read_links(recording: Recording) -> dict[str, RecordedLink]:
     """Return the links of a run by name, in the order of the scenario."""
     return {
-        entry["name"]: Link(
+        entry["name"]: RecordedLink(
             entry["name"],
             (entry["between"][0], entry["between"][1]),
             LinkDirection.from_json(entry["forward"]),
@@ -388,12 +388,12 @@ def read_gateways(recording: Recording) -> list[Gateway]:
     return _parse_all(Gateway, recording.manifest.get("gateways", ()))
 
 
-def read_radios(recording: Recording) -> list[Radio]:
+def read_radios(recording: Recording) -> list[RecordedRadio]:
     """Return the radios of a run, in the order of the scenario."""
-    return _parse_all(Radio, recording.manifest.get("radios", ()))
+    return _parse_all(RecordedRadio, recording.manifest.get("radios", ()))
 
 
-def transports_of(recording: Recording, *hosts: str) -> dict[str, Transport]:
+def transports_of(recording: Recording, *hosts: str) -> dict[str, RecordedTransport]:
     """Return the transports of nodes with sockets, by name. :raises LabError: if one has none."""
     nodes = read_nodes(recording)
     transports = {name: nodes[name].transport for name in hosts}

@@ -19,7 +19,7 @@ from mptcplab.metrics.catalog.cpu import cpu_warnings
 from mptcplab.metrics.column import Subject
 from mptcplab.metrics.evidence import reasons_of
 from mptcplab.metrics.gateways import GatewayUse, gateway_uses
-from mptcplab.metrics.manifest import Transport, read_addresses, read_nodes, transports_of
+from mptcplab.metrics.manifest import RecordedTransport, read_addresses, read_nodes, transports_of
 from mptcplab.metrics.network import NetworkCounters, network_counters, network_warnings, unused_link_warnings
 from mptcplab.metrics.registry import compute_metrics
 from mptcplab.metrics.subflows import (
@@ -233,7 +233,7 @@ def _correct_use(use: MptcpUse, workload: RecordedWorkload, network: NetworkCoun
     return use
 
 
-def _opens_tcp(workload: RecordedWorkload, transports: Mapping[str, Transport]) -> bool:
+def _opens_tcp(workload: RecordedWorkload, transports: Mapping[str, RecordedTransport]) -> bool:
     """Return whether the side that connects is set to TCP: only it can ask for MPTCP."""
     return workload.ends.protocol is None and transports[workload.client].protocol == "tcp"
 

@@ -17,7 +17,7 @@ from statistics import fmean
 from typing import Any
 
 from mptcplab.metrics.column import HIDDEN, Column, Display, Scope
-from mptcplab.metrics.manifest import Radio, read_radios
+from mptcplab.metrics.manifest import RecordedRadio, read_radios
 from mptcplab.recording.damage import report_damage
 from mptcplab.recording.record import REPEAT_HINT, Recording
 from mptcplab.workload.recorded import read_zero_ns
@@ -254,7 +254,7 @@ def _read(recording: Recording) -> _Log:
 class _LineEnds:
     """Finds the ends of the lines of ``node``, which are in the order of time."""
 
-    def __init__(self, node: str, radios: Sequence[Radio]) -> None:
+    def __init__(self, node: str, radios: Sequence[RecordedRadio]) -> None:
         self._by_mac = {radio.mac: radio for radio in radios}
         self._own = {radio.device: radio for radio in radios if radio.node == node}
         # The line says that a station has left, but not which one.

@@ -13,7 +13,7 @@ from mptcplab.figure.time_chart import PANELS, WITHOUT_ZERO, OverTime, RunColumn
 from mptcplab.figure.timelines import MAX_LINES, timelines
 from mptcplab.figure.words import event_marks
 from mptcplab.kernel.config import clock_text, kernel_kind, kernel_text
-from mptcplab.metrics.manifest import Kernel, read_duration_ns, read_facts, read_gateways, read_label
+from mptcplab.metrics.manifest import RecordedKernel, read_duration_ns, read_facts, read_gateways, read_label
 from mptcplab.metrics.rows import ResultRow, Settings
 from mptcplab.metrics.stored import FailedRun
 from mptcplab.metrics.subflows import gateways_of
@@ -437,7 +437,7 @@ def _provenance(results: Results) -> Iterable[tuple[str, tuple[str, ...]]]:
     yield "Time", (f"{runs} runs, {virtual:.1f} s on the engine's clock{wall if known else ''}",)
 
 
-def _kernel(kernel: Kernel) -> str:
+def _kernel(kernel: RecordedKernel) -> str:
     return f"{kernel_text(kernel.release, kernel.hz)}, build {kernel.key[:16]}"
 
 

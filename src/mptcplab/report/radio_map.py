@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from mptcplab.metrics.manifest import Radio, read_label, read_radios, read_tracks
+from mptcplab.metrics.manifest import RecordedRadio, read_label, read_radios, read_tracks
 from mptcplab.recording.record import Recording
 from mptcplab.report.topology import Picture
 
@@ -47,7 +47,7 @@ def radio_map(recording: Recording) -> Picture | None:
 @dataclass
 class _Map:
     tracks: Mapping[str, Sequence[Point]]
-    radios: Sequence[Radio]
+    radios: Sequence[RecordedRadio]
     label: str
 
     def __post_init__(self) -> None:
@@ -98,7 +98,7 @@ class _Map:
             title = "{} at {:g}, {:g} m".format(node, *self.tracks[node][0])
             yield circle.format(kind, title, x, y, radius, names[node])
 
-    def _name(self, node: str, access_point: Radio | None, taken: list[Box]) -> Markup:
+    def _name(self, node: str, access_point: RecordedRadio | None, taken: list[Box]) -> Markup:
         """Return the name beside a node, on the side where it covers none of ``taken``; nothing if there is no such."""
         words = [node]
         if access_point is not None:

@@ -123,7 +123,7 @@ class RecordedWorkload:
 
 
 @dataclass(frozen=True)
-class Program:
+class RecordedProgram:
     """A program of a run. Its times are in ns from time zero, each None if it is unknown, and so is its ``status``."""
 
     name: str
@@ -153,10 +153,12 @@ def read_workload(recording: Recording, name: str) -> RecordedWorkload:
     return next(workload for workload in read_workloads(recording) if workload.name == name)
 
 
-def read_programs(recording: Recording) -> list[Program]:
+def read_programs(recording: Recording) -> list[RecordedProgram]:
     """Return the programs of a run."""
     return [
-        Program(entry["name"], entry.get("role", ""), entry.get("start_ns"), entry.get("end_ns"), entry.get("status"))
+        RecordedProgram(
+            entry["name"], entry.get("role", ""), entry.get("start_ns"), entry.get("end_ns"), entry.get("status")
+        )
         for entry in recording.manifest.get("programs", ())
     ]
 

@@ -41,8 +41,8 @@ UNTYPED = {
         "LoggedRun.from_json", "MeasuredTable.from_json", "ShippedTable.from_json", "StoredCloud.from_json",
         "StoredCloudTable.from_json", "_read_cell", "SelftestVerdicts.from_json",
         "KernelEndpoint.from_json", "DisciplineCounters.from_json", "LinkDirection.from_json", "Ends.from_json",
-        "RecordedWorkload.from_json", "Transport.from_json", "WorkloadBase.from_recording", "_parse_all", "_parse",
-        "_node", "_sample", "_LineEnds.place_of", "_parse_events", "_events", "_error_events",
+        "RecordedWorkload.from_json", "RecordedTransport.from_json", "WorkloadBase.from_recording", "_parse_all",
+        "_parse", "_node", "_sample", "_LineEnds.place_of", "_parse_events", "_events", "_error_events",
     ),
     "keys of a scenario or of a study, which belong to the kinds of their tables": (
         "LinkDirection.keys", "RecordedWorkload.keys", "read_scenario",
