@@ -224,7 +224,7 @@ def _with_counted_fallbacks(sockets: Sockets, counts: MptcpCounts) -> Sockets:
 
 
 def _correct_use(use: MptcpUse, workload: RecordedWorkload, network: NetworkCounters, *, opens_tcp: bool) -> MptcpUse:
-    """Return the use without fallbacks that are none, and with what no sample shows."""
+    """Return the use without apparent fallbacks of plain TCP, and with the connections that no sample shows."""
     if opens_tcp:
         # A listening MPTCP socket calls each plain TCP connection a fallback, also of a client that never asked.
         use = replace(use, fell_back=0)
