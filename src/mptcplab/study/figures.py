@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,7 @@ from mptcplab.study.verdict import JudgedTable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as MplFigure
 
 
 # The figures of a judged table: measured lines, published points and what the study claims.
@@ -154,10 +156,10 @@ def save_agreement(title: str, points: Sequence[AgreementPoint], folder: Path, n
         return []
     key = repr((title, points)).encode() + Path(__file__).read_bytes()
     note = caption(points).replace(". Bars", ".\nBars")
-    return save_drawing(folder, name, key, (7.2, 5.6), note, lambda _, axes: _draw(axes, title, points))
+    return save_drawing(folder, name, key, (7.2, 5.6), note, partial(_draw, title, points))
 
 
-def _draw(axes: Axes, title: str, points: Sequence[AgreementPoint]) -> None:
+def _draw(title: str, points: Sequence[AgreementPoint], drawing: MplFigure, axes: Axes) -> None:
     low, high = _bounds(points)
     tolerances = sorted({point.tolerance for point in points}, reverse=True)
     for number, tolerance in enumerate(tolerances, start=1):
@@ -192,3 +194,5 @@ def _draw(axes: Axes, title: str, points: Sequence[AgreementPoint]) -> None:
     axes.set_title(title, loc="left", fontsize=11, fontweight="bold")
     axes.grid(color="0.9", linewidth=0.7)
     tidy(axes)
+    # A first layout leaves no room for the legend and the label beside a square plot; the second one does.
+    drawing.draw_without_rendering()

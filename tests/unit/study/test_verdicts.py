@@ -15,8 +15,10 @@ from pydantic import ValidationError
 from tests.unit.study import class_study
 from tests.unit.study.class_study import BEDS, STUDY, judge_table
 
+from mptcplab.figure.canvas import open_pyplot
 from mptcplab.stats import Interval
 from mptcplab.study.cloud import CloudValue
+from mptcplab.study.figures import AgreementPoint, _draw
 from mptcplab.study.judgement import (
     CLAIMS,
     DEPENDS,
@@ -27,6 +29,7 @@ from mptcplab.study.judgement import (
     SHOWS_PART,
     UNEXPLAINED,
     UNSURE,
+    VALUE_CLASSES,
     VALUES,
     WITHIN,
     explained_fraction,
@@ -292,3 +295,24 @@ def test_runs_with_a_setting_that_was_chosen_by_the_value_show_nothing_of_it() -
             next(note for note in study_table(judged).notes if "the buffer" in note).partition("the buffer")[0]
         )
     assert notes == ["[1] Shown: ", "[1] Supposed: "]
+
+
+def test_the_figure_of_all_values_shows_its_labels_and_its_legend_whole() -> None:
+    """Beside a square plot they lay beyond the figure's edges: "measured" was missing, and counts were cut off."""
+    points = [
+        AgreementPoint("p", 10.0**power, Interval(1.5 * 10.0**power, 0.1 * 10.0**power, 3), 10, kind.name)
+        for power, kind in enumerate(kind for kind in VALUE_CLASSES if kind.colour)
+        for _ in range(100)
+    ]
+    with open_pyplot() as plt:
+        drawing, axes = plt.subplots(figsize=(7.2, 5.6), layout="constrained")
+        _draw("Published and measured values", points, drawing, axes)
+        drawing.draw_without_rendering()
+        texts = [axes.yaxis.label, axes.xaxis.label, *axes.get_legend().texts]
+        boxes = {text.get_text(): text.get_window_extent() for text in texts}
+        right, top = drawing.bbox.width, drawing.bbox.height
+        plt.close(drawing)
+    assert len(boxes) > 10, boxes
+    for text, box in boxes.items():
+        assert 0 <= box.x0 < box.x1 <= right, (text, box)
+        assert 0 <= box.y0 < box.y1 <= top, (text, box)
