@@ -26,6 +26,14 @@ def list_paths(files: str | Path | Iterable[str | Path], *, can_be_empty: bool =
     return paths
 
 
+def expand_home(name: str | Path) -> Path:
+    """Return the path with the home folder in place of ``~``; as it is if it names an unknown user."""
+    try:
+        return Path(name).expanduser()
+    except RuntimeError:
+        return Path(name)
+
+
 def write_text(file: Path, text: str) -> None:
     """Replace ``file`` atomically."""
     part = _temporary_path(file)

@@ -81,7 +81,12 @@ class Twin:
         :raises InputError: if ``tried`` is wrong.
         """
         changes = list_changes(self.observation, self.tables, self.algorithms)
-        changes += [parse_change(text) for text in override_texts(tried)]
+        words = {change.words for change in changes}
+        for change in map(parse_change, override_texts(tried)):
+            if change.words in words:
+                raise InputError(f"'{change.words}' is tried already", hint="name each change once")
+            words.add(change.words)
+            changes.append(change)
         return changes + (sample_changes(self.observation, self.tables, self.algorithms, sample) if sample else [])
 
 

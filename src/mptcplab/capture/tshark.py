@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from mptcplab.cache import cache_root
-from mptcplab.errors import InputError, MissingError
+from mptcplab.errors import InputError, MissingError, reason
 from mptcplab.files import write_text
 
 _MAX_FILES = 64
@@ -106,13 +106,15 @@ def _check_file(file: Path) -> None:
         with file.open("rb"):
             pass
     except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else "is not a file name"
-        raise InputError(f"{str(file)!r}: {reason.lower()}", hint=hint) from error
+        why = reason(error) if isinstance(error, OSError) else "is not a file name"
+        raise InputError(f"{str(file)!r}: {why}", hint=hint) from error
 
 
 def _capture_hint(folder: Path) -> str | None:
     """Return a hint about captures in a results folder or in one of its runs."""
-    path = next(iter(sorted(folder.glob("**/captures/*.pcap"))), None)
+    # In a run, a results folder, and a folder of these: not in all of a home folder.
+    places = (f"{above}captures/*.pcap" for above in ("", "runs/*/", "*/runs/*/"))
+    path = next((path for place in places for path in sorted(folder.glob(place))), None)
     if path is not None:
         return f"name captures in it, such as {path}"
     if (folder / "runs").is_dir() or (folder / "manifest.json").is_file():

@@ -14,6 +14,7 @@ from click.shell_completion import BashComplete, CompletionItem, add_completion_
 
 from mptcplab.cli.main import COMPLETION_VARIABLE
 from mptcplab.errors import LabError
+from mptcplab.files import expand_home
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -128,7 +129,8 @@ def _scenario_files(incomplete: str) -> list[str]:
         from mptcplab.scenario.examples import list_examples
 
         return [f"@{example.name}" for example in list_examples()]
-    typed = Path(incomplete).expanduser() if incomplete.endswith("/") else Path(incomplete).expanduser().parent
+    path = expand_home(incomplete)
+    typed = path if incomplete.endswith("/") else path.parent
     prefix = incomplete[: incomplete.rfind("/") + 1]
     files: list[str] = []
     for file in _toml_files(typed, _MAX_DEPTH):

@@ -293,10 +293,12 @@ def _draw_timelines(
     choice: FigureChoice,
     texts: Words,
 ) -> FigureSpec:
-    chosen = _select_seed(runs, choice.seed)
+    workload = _chosen_workload(choice) or rows[0].workload
+    # Points may have different workloads, where the number of copies is swept.
+    with_it = [run for run in runs if any(measured.workload == workload for measured in run.result.measured)]
+    chosen = _select_seed(with_it, choice.seed)
     check_columns([run.settings for run in chosen], list(texts.keys))
     chosen = [texts.run(run) for run in chosen]
-    workload = _chosen_workload(choice) or rows[0].workload
     varied = [key for key in texts.keys if len({run.settings.get(key) for run in chosen}) > 1]
     columns = side_by_side([_column(run, workload, {key: texts.keys[key] for key in varied}) for run in chosen])
     seed = chosen[0].result.seed
@@ -334,9 +336,8 @@ def _select_seed(runs: Sequence[RecordedRun], seed: int | None) -> list[Recorded
 
 
 def _column(run: RecordedRun, workload: str, names: Mapping[str, str]) -> RunColumn:
-    curves = next(
-        timeline for timeline in timelines(run.recording, max_values=_MAX_VALUES) if timeline.workload == workload
-    )
+    of_run = timelines(run.recording, max_values=_MAX_VALUES)
+    curves = next(timeline for timeline in of_run if timeline.workload == workload)
     events = tuple(event_marks(run.recording))
     settings = {key: value for key, value in run.settings.items() if key in names}
     return RunColumn(point_text(settings, names) or f"seed {run.result.seed}", curves, events)

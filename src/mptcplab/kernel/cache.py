@@ -20,6 +20,7 @@ from typing import Any
 
 from mptcplab.cache import KEY_CHARS, cache_root
 from mptcplab.errors import InputError, MissingError
+from mptcplab.files import expand_home
 from mptcplab.kernel.data import (
     DEFAULT_VERSION,
     GIVEN,
@@ -268,7 +269,7 @@ def install_entry(directory: Path, cache: Path) -> KernelBuild:
 
 
 def _kernel_at(place: str, cache: Path) -> KernelBuild:
-    path = Path(place).expanduser().resolve() if "/" in place else cache / "kernels" / place
+    path = expand_home(place).resolve() if "/" in place else cache / "kernels" / place
     folder = path.parent if path.name == "linux" and not path.is_dir() else path
     installed = (kernel for kernel in installed_kernels() if kernel.path.name == place)
     entry = read_entry(folder) or next(installed, None)

@@ -223,7 +223,6 @@ def _cached_source(version: str, cache: Path) -> KernelSource | None:
 STOCK_TOOLS = {"apt-get": "apt", "apt-cache": "apt", "dpkg-deb": "dpkg", "zstd": "zstd"}
 #: The parts of a release in separate packages, see above.
 _PARTS = ("image", "binary", "modules", "base")
-_PORT = "drivers/char/virtio_console"
 #: The modules that are kept, below `kernel/`: networks, the port for results, and what machines of `tests/pku` need to
 #: read files of the machine around them. Of `drivers/net`, only the virtual devices directly in it.
 _KEPT = (
@@ -339,17 +338,21 @@ def place_of(name: str, release: str) -> PurePosixPath | None:
 
 def _unpack(package: Path, target: Path, place: Callable[[str], PurePosixPath | None]) -> None:
     """Extract the files of a package that `place` gives a place. :raises LabError: if it is damaged."""
+    damaged = LabError(f"the package {package.name} is damaged", hint="repeat the command")
     with subprocess.Popen(["dpkg-deb", "--fsys-tarfile", str(package)], stdout=subprocess.PIPE) as unpacking:
         assert unpacking.stdout is not None
-        with tarfile.open(fileobj=unpacking.stdout, mode="r|") as archive:
-            for member in archive:
-                kept = place(member.name) if member.isfile() else None
-                content = archive.extractfile(member) if kept is not None else None
-                if kept is None or content is None:
-                    continue
-                file = target / kept
-                file.parent.mkdir(parents=True, exist_ok=True)
-                file.write_bytes(content.read())
+        try:
+            with tarfile.open(fileobj=unpacking.stdout, mode="r|") as archive:
+                for member in archive:
+                    kept = place(member.name) if member.isfile() else None
+                    content = archive.extractfile(member) if kept is not None else None
+                    if kept is None or content is None:
+                        continue
+                    file = target / kept
+                    file.parent.mkdir(parents=True, exist_ok=True)
+                    file.write_bytes(content.read())
+        except tarfile.TarError as error:
+            raise damaged from error
         unpacking.stdout.read()
     if unpacking.returncode:
-        raise LabError(f"the package {package.name} is damaged", hint="repeat the command")
+        raise damaged

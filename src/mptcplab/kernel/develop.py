@@ -13,6 +13,7 @@ from typing import TextIO
 
 from mptcplab.cache import cache_root, make_work_folder
 from mptcplab.errors import InputError, reason
+from mptcplab.files import expand_home
 from mptcplab.kernel.build import BuildOptions, find_recipe, find_source, open_job
 from mptcplab.kernel.data import KernelInputs, NamedFile, load_inputs, with_patches
 from mptcplab.kernel.patching import apply_patches, touched_files
@@ -121,7 +122,7 @@ def write_tree(
     """
     cache = cache or cache_root()
     progress = progress or SilentProgress()
-    path = path.expanduser().absolute()
+    path = expand_home(path).absolute()
     if path.exists():
         raise InputError(f"'{path}' exists already", hint="name a new folder")
     require_tools(_TOOLS)

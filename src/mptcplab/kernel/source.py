@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TextIO
 
 from mptcplab.errors import InputError
+from mptcplab.files import expand_home
 from mptcplab.kernel.process import CommandError, build_environment, capture, run_logged
 
 # The data of a repository is never part of a source.
@@ -70,7 +71,7 @@ def local_source(path: Path) -> KernelSource:
 
     :raises InputError: if there is no Linux source at `path`.
     """
-    path = path.expanduser().resolve()
+    path = expand_home(path).resolve()
     if path.is_file():
         return KernelSource(kind="tarball", name=path.name, path=path, sha256=file_sha256(path))
     if path.is_dir():

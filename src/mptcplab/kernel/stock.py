@@ -14,6 +14,7 @@ from pathlib import Path
 
 from mptcplab.cache import cache_root
 from mptcplab.errors import InputError, MissingError, reason
+from mptcplab.files import expand_home
 from mptcplab.kernel.config import timer_frequency
 from mptcplab.kernel.source import file_sha256
 
@@ -93,7 +94,7 @@ def find_stock(name: str = "", cache: Path | None = None) -> StockKernel:
     """
     name = name or DEFAULT_STOCK
     if "/" in name:
-        return kernel_at(Path(name).expanduser().absolute())
+        return kernel_at(expand_home(name).absolute())
     kernels = [kernel for kernel in list_stock(cache) if name in (kernel.version, kernel.release)]
     if kernels:
         return kernels[-1]

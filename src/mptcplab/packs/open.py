@@ -81,8 +81,10 @@ def fetch(url: str, *, max_bytes: int = MAX_ARCHIVE_BYTES) -> bytes:
     except urllib.error.URLError as error:
         words = error.reason if isinstance(error.reason, str) else getattr(error.reason, "strerror", None)
         raise _failure(url, f"cannot be reached ({words or 'no answer'})") from error
-    except (OSError, http.client.HTTPException, ValueError) as error:
+    except (http.client.InvalidURL, ValueError) as error:
         raise _failure(url, "cannot be read as a web address") from error
+    except (OSError, http.client.HTTPException) as error:
+        raise _failure(url, "ended unexpectedly") from error
     return bytes(content)
 
 

@@ -16,6 +16,7 @@ from typing import Any
 from pydantic_core import PydanticCustomError
 
 from mptcplab.errors import InputError, Mistake, reason
+from mptcplab.files import expand_home
 from mptcplab.prebuilt import find_shipped_folder
 from mptcplab.scenario.place import SET, KeyPath, Places, SourcePlace, key_lines
 
@@ -58,19 +59,11 @@ class NamedFiles:
             if path is None:
                 return None
         else:
-            path = folder / _expand(name)
+            path = folder / expand_home(name)
         # A file that is executed once is code, however else it is read.
         before = self.files.get(path)
         self.files[path] = NamedFile(path, name, executes or (before is not None and before.executes))
         return path
-
-
-def _expand(name: str) -> Path:
-    """Return ``name`` with the home folder in place of ``~``; as it is if it names an unknown user."""
-    try:
-        return Path(name).expanduser()
-    except RuntimeError:
-        return Path(name)
 
 
 def _locate_inside(root: Path, folder: Path, name: str) -> Path | None:
@@ -297,9 +290,14 @@ def members(table: Any) -> list[str | int]:
     return list(table) if isinstance(table, dict) else []
 
 
+def is_index(text: str) -> bool:
+    """Return whether a part of a key is the number of a list member."""
+    return text.isascii() and text.isdigit()
+
+
 def _member(table: Any, part: str | int) -> str | int:
     """Return ``part``, as a number if it is the index of a list member."""
-    is_number = isinstance(table, list) and str(part).isdigit() and int(part) < len(table)
+    is_number = isinstance(table, list) and is_index(str(part)) and int(part) < len(table)
     return int(part) if is_number else part
 
 

@@ -15,7 +15,7 @@ from mptcplab.errors import Mistake
 from mptcplab.fields import Part
 from mptcplab.network.registry import VARIABLE_KEYS
 from mptcplab.node.registry import NODE_KINDS
-from mptcplab.scenario.document import Document, ScenarioError, join_key, lookup, show, suggest_name
+from mptcplab.scenario.document import Document, ScenarioError, join_key, lookup, members, show, suggest_name
 from mptcplab.scenario.keys import SELECTORS, find_meant_key, home, known_fields, models_at
 from mptcplab.scenario.links import DIRECTIONS
 from mptcplab.scenario.place import KeyPath
@@ -165,9 +165,10 @@ def _keys_called(tables: Any, name: str, above: KeyPath = ()) -> list[KeyPath]:
 def _refuse_via(document: Document, path: KeyPath, name: str) -> None:
     """Refuse a text that cannot be a link's name as a link that does not exist. :raises ScenarioError: always."""
     links = document.tables.get("links", {})
-    server = str(lookup(document.tables, path[:2]).get("exit" if path[0] == "gateways" else "to"))
-    near = [key for key, link in links.items() if server in link.get("between", ())]
-    check_known(document, path, name, links, "link", near=near)
+    server = lookup(document.tables, (*path[:2], "exit" if path[0] == "gateways" else "to"))
+    ends = {key: lookup(links, (key, "between")) for key in members(links)}
+    near = [str(key) for key, between in ends.items() if isinstance(between, list) and server in between]
+    check_known(document, path, name, list(map(str, ends)), "link", near=near)
 
 
 def _halve(value: Any) -> str:

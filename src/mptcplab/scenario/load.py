@@ -316,7 +316,9 @@ def _refuse_same(document: Document, points: Sequence[SweepPoint]) -> None:
     for point in points:
         first = seen.setdefault(point.scenario.model_dump_json(), point)
         if first is not point:
-            key = next(key for key, value in point.settings.items() if first.settings[key] != value)
+            # Labels of different values can be equal, where long texts in them are shortened.
+            changed = [key for key, value in point.settings.items() if first.settings[key] != value]
+            key = next(iter([*changed, *point.settings]))
             message = f"gives the points '{first.label}' and '{point.label}' the same scenario"
             hint = "remove one of two equal values"
             if key.endswith(".preset"):

@@ -13,7 +13,17 @@ from typing import Any, Literal, get_args, get_origin
 
 from mptcplab.errors import Mistake
 from mptcplab.scenario import sweep
-from mptcplab.scenario.document import Document, ScenarioError, Table, is_wildcard, lookup, name_hint, show, split_key
+from mptcplab.scenario.document import (
+    Document,
+    ScenarioError,
+    Table,
+    is_index,
+    is_wildcard,
+    lookup,
+    name_hint,
+    show,
+    split_key,
+)
 from mptcplab.scenario.keys import known_fields, union_members
 from mptcplab.scenario.place import SET, KeyPath, SourcePlace
 from mptcplab.scenario.sweep import NAME, Setting, Sweep, name_of_axis
@@ -146,7 +156,7 @@ def _any_list(leaves: Sequence[Any]) -> bool:
 def _leaves(tables: Any, pattern: KeyPath) -> list[Any]:
     """Return the types that the value of a key may have."""
     # Wildcards and numbers of list members are names that no table has; their models are looked up all the same.
-    path: KeyPath = tuple(int(part) if str(part).isdigit() else part for part in pattern)
+    path: KeyPath = tuple(int(part) if is_index(str(part)) else part for part in pattern)
     field = known_fields(tables, path[:-1]).get(str(path[-1]))
     return [] if field is None else union_members(field.annotation)
 

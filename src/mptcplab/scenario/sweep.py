@@ -23,6 +23,7 @@ from mptcplab.scenario.document import (
     show,
     split_key,
     suggest_name,
+    toml,
 )
 from mptcplab.scenario.keys import home
 from mptcplab.scenario.place import SET, SWEPT, KeyPath, SourcePlace
@@ -71,8 +72,8 @@ class Setting:
 
     @property
     def text(self) -> str:
-        """The value as a label."""
-        return self.value if isinstance(self.value, str) else show(self.value)
+        """The value as a label, whole: another value has another label, and the command line takes it."""
+        return self.value if isinstance(self.value, str) else toml(self.value)
 
     def covers(self, other: Setting) -> bool:
         """Return whether this setting replaces all keys that ``other`` sets."""
@@ -200,11 +201,23 @@ def _parse_zips(document: Document, tables: Any) -> Iterator[list[Choice]]:
             raise document.error(path, "has lists of different lengths", hint=f"make them equally long: {lengths}")
         positions = list(zip(*columns, strict=True))
         if NAME in table:
-            _check_positions(document, (*path, NAME), positions)
+            _check_names(document, (*path, NAME), positions)
+        else:
+            _check_positions(document, path, positions)
         yield positions
 
 
 def _check_positions(document: Document, path: KeyPath, positions: Sequence[Choice]) -> None:
+    """Refuse a position that is listed twice, as a value of an axis is."""
+    seen: dict[str, int] = {}
+    for number, settings in enumerate(positions, start=1):
+        first = seen.setdefault(repr([setting.value for setting in settings]), number)
+        if first != number:
+            hint = "use `repeats` to run a point several times, or add the key in which they differ"
+            raise document.error(path, f"has position {first} again as position {number}", hint=hint, kind=Mistake.IDLE)
+
+
+def _check_names(document: Document, path: KeyPath, positions: Sequence[Choice]) -> None:
     """Refuse names of the same point: only one of them would be run, without a word about the other."""
     seen: dict[str, str] = {}
     for index, (label, *settings) in enumerate(positions):

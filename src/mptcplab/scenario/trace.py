@@ -188,6 +188,8 @@ def _mahimahi(rows: list[tuple[int, str]], window_ns: int) -> tuple[list[TraceSt
     if not stamps or not stamps[-1]:
         raise TraceError("has no duration", "write a last line with the duration of the trace in ms")
     period_ns = stamps[-1] * _MS_NS
+    if period_ns > _MAX_NS:
+        raise TraceError("is longer than 1000 hours", "write milliseconds, and a shorter trace")
     windows = -(-period_ns // window_ns)
     counts = [0] * windows
     for stamp in stamps:
@@ -196,8 +198,8 @@ def _mahimahi(rows: list[tuple[int, str]], window_ns: int) -> tuple[list[TraceSt
     steps = []
     for number, count in enumerate(counts):
         start_ns = number * window_ns
-        durations_ns = min(window_ns, period_ns - start_ns)
-        rate = count * OPPORTUNITY_BYTES * 8 * _SECOND_NS // durations_ns
+        duration_ns = min(window_ns, period_ns - start_ns)
+        rate = count * OPPORTUNITY_BYTES * 8 * _SECOND_NS // duration_ns
         steps.append(TraceStep(start_ns, (("rate", rate),)))
     return steps, period_ns
 

@@ -98,7 +98,7 @@ def parts(prepared: SelftestTree, names: Sequence[str]) -> list[SuitePart]:
             group_names = ", ".join(part.group for part in groups if part.group)
             hint = f"its groups are {group_names}" if group_names else "it has no groups: leave the group out"
             raise InputError(f"'{script}' has no group '{group}'", hint=hint)
-        chosen += selected
+        chosen += [part for part in selected if part not in chosen]
     return chosen
 
 

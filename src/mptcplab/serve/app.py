@@ -26,7 +26,7 @@ from mptcplab.errors import InputError, LabError, reason
 from mptcplab.metrics.stored import WRONG, StoredResults
 from mptcplab.pages import build_report
 from mptcplab.report.html import to_html
-from mptcplab.serve.form import MAX_REPEATS, PRESETS, base_names, choices_of, read_form
+from mptcplab.serve.form import LIVE, MAX_REPEATS, PRESETS, base_names, choices_of, read_form
 from mptcplab.serve.runner import Runner, RunnerState
 
 # Who may ask: the browser that was started with the token, on this machine, from our own pages.
@@ -138,7 +138,7 @@ class Folders:
         listed = []
         for number, root in enumerate(self.roots):
             for path in _results_below(root, _MAX_DEPTH):
-                name = path.relative_to(root).as_posix()
+                name = _name_below(root, path)
                 listed.append(Folder(number, name, path, _title(path), (path / "results.json").is_file()))
                 if len(listed) == _MAX_FOLDERS:
                     return listed
@@ -148,20 +148,29 @@ class Folders:
         """Return a results folder. :raises InputError: if there is none of this name below the root."""
         for folder in _results_below(self.roots[root], _MAX_DEPTH) if root < len(self.roots) else ():
             # Compared with the folders that exist, so that no name can lead to another place.
-            if folder.relative_to(self.roots[root]).as_posix() == name:
+            if _name_below(self.roots[root], folder) == name:
                 return folder
         raise InputError("there is no such results folder", hint="choose one of the list")
 
 
+def _name_below(root: Path, folder: Path) -> str:
+    """Return the path of a results folder below its root; the root's own name if it is the root."""
+    name = folder.relative_to(root).as_posix()
+    return root.name if name == "." else name
+
+
 def _results_below(folder: Path, depth: int) -> Iterator[Path]:
-    """Yield the results folders in ``folder``, itself included; links are not followed."""
+    """Yield the results folders in ``folder``, itself included; links are not followed.
+
+    Below a results folder there are only those of the page.
+    """
     try:
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
     except OSError:
         return
     if any(entry.name in _MARKS for entry in entries):
         yield folder
-        return
+        entries = [entry for entry in entries if entry.name == LIVE]
     for entry in entries if depth else ():
         if entry.is_dir(follow_symlinks=False) and not entry.name.startswith("."):
             yield from _results_below(folder / entry.name, depth - 1)

@@ -34,6 +34,8 @@ RATE_BOUNDS, DELAY_BOUNDS = (0.1, 1000.0), (0.0, 500.0)
 _RATE_END, _DELAY_END = 100.0, 200.0
 _MAX_DIGITS = 12
 _NS_PER_MS, _BITS_PER_MBIT = 1_000_000, 1_000_000
+#: The folder of results of the page, in the first folder that the user has named.
+LIVE = "live"
 _KEY_CHARS = 10
 
 
@@ -97,7 +99,7 @@ class Request:
     def folder(self, root: Path) -> Path:
         """Return the results folder: the same for the same request."""
         digest = hashlib.sha256("\0".join(self.words).encode()).hexdigest()[:_KEY_CHARS]
-        return root / "live" / f"{self.base.name.replace('/', '-')}-{digest}"
+        return root / LIVE / f"{self.base.name.replace('/', '-')}-{digest}"
 
     def command(self, root: Path) -> str:
         """Return the command line that does the same in a terminal, in the folder in which the server was started."""

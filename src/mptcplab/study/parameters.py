@@ -20,7 +20,7 @@ from pydantic import ValidationError
 
 from mptcplab.errors import LabError
 from mptcplab.node.registry import NODE_KINDS
-from mptcplab.scenario.document import split_key
+from mptcplab.scenario.document import is_index, split_key
 from mptcplab.scenario.load import Experiment, load
 from mptcplab.scenario.schema import Scenario
 from mptcplab.study.library import SelectedTable
@@ -178,7 +178,7 @@ def _paths(values: Any, key: Path, before: Path = ()) -> Iterator[Path]:
                 yield from _paths(values[name], key[1:], (*before, name))
         if before and before[-1] in _OPEN and str(key[0]) not in values:
             yield (*before, *key)
-    elif isinstance(values, list) and str(key[0]).isdigit() and int(key[0]) < len(values):
+    elif isinstance(values, list) and is_index(str(key[0])) and int(key[0]) < len(values):
         yield from _paths(values[int(key[0])], key[1:], (*before, int(key[0])))
 
 

@@ -142,7 +142,9 @@ def test_find_takes_a_path(tmp_path: Path, name: str) -> None:
     assert find_kernel(str(path / name), tmp_path).key == "a" * 64
 
 
-@pytest.mark.parametrize("version", ["7", "latest", "/nowhere/linux", "7.2.11", "7.2-", "7.2-debug-plain"])
+@pytest.mark.parametrize(
+    "version", ["7", "latest", "/nowhere/linux", "~nobody-here/linux", "7.2.11", "7.2-", "7.2-debug-plain"]
+)
 def test_find_refuses_what_is_neither_version_nor_kernel(tmp_path: Path, version: str) -> None:
     with pytest.raises(InputError, match="neither a kernel version"):
         find_kernel(version, tmp_path)

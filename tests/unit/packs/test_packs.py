@@ -7,6 +7,7 @@ import ast
 import http.server
 import json
 import os
+import socket
 import tarfile
 import threading
 from collections.abc import Iterator
@@ -410,6 +411,24 @@ def test_an_address_of_another_kind(address: str) -> None:
     assert done.exception.message.isprintable()
 
 
+@pytest.mark.parametrize("said", [b"", b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nti", b"no HTTP\r\n\r\n"])
+def test_a_connection_that_ends_too_soon(said: bytes) -> None:
+    """Of a server that is reset it was said that its address cannot be read."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def answer() -> None:
+            connection, _ = server.accept()
+            with connection:
+                connection.recv(1 << 16)
+                connection.sendall(said)
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        with pytest.raises(InputError, match=r"ended (unexpectedly|before)"):
+            fetch(f"http://127.0.0.1:{server.getsockname()[1]}/s.toml")
+        thread.join()
+
+
 def test_nobody_answers() -> None:
     with pytest.raises(InputError, match="cannot be reached"):
         fetch("http://127.0.0.1:1/s.toml")
@@ -469,6 +488,15 @@ def test_a_scenario_without_recordings_is_an_error(tmp_path: Path) -> None:
     file = write(tmp_path / "s.toml", SCENARIO.format(link1=RATE))
     with pytest.raises(InputError, match="has no recording of this scenario"):
         make_pack(file, tmp_path / "results")
+
+
+def test_a_scenario_is_not_overwritten_by_its_pack(tmp_path: Path) -> None:
+    file = tmp_path / "s.toml"
+    file.write_text(SCENARIO.format(link1=RATE))
+    done = CliRunner().invoke(commands, ["pack", str(file), "--out", str(file)])
+    assert isinstance(done.exception, InputError)
+    assert done.exception.message.endswith("is the scenario itself")
+    assert file.read_text() == SCENARIO.format(link1=RATE)
 
 
 def test_a_pack_is_not_packed_again(tmp_path: Path) -> None:

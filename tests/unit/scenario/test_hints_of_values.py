@@ -205,3 +205,16 @@ def test_a_time_of_a_queue_has_the_hints_of_times() -> None:
     with pytest.raises(UnitError) as caught:
         QueueLength.parse("200 msec")
     assert caught.value.hint == "write ms", "it was 'write sec', a thousand times as long"
+
+
+@pytest.mark.parametrize("links", ["[links]\nlink1 = 3\n", "[links.link1]\nbetween = 3\n", "[[links]]\nrate = 1\n"])
+def test_a_link_name_that_is_none_beside_links_that_are_wrong(write: Write, links: str) -> None:
+    """Looking for a hint ended in a traceback."""
+    text = f"title = 't'\n[hosts.client]\n[hosts.server]\n{links}{WORKLOAD}"
+    error = _refusal(write(text), 'workloads.bulk.via="a b"')
+    assert error.message
+
+
+def test_a_number_of_a_list_member_is_written_in_ascii(write: Write) -> None:
+    error = _refusal(write(PATHS + WORKLOAD + EVENTS), 'events."\u00b2".at=1 s')
+    assert "\u00b2" in error.message

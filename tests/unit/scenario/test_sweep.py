@@ -13,8 +13,9 @@ from tests.unit.scenario_files import PATHS, WORKLOAD, Write, first_scenario, se
 from mptcplab.errors import Mistake
 from mptcplab.node.transport import Endpoint
 from mptcplab.scenario import load as scenario_load
-from mptcplab.scenario.document import ScenarioError
+from mptcplab.scenario.document import ScenarioError, toml
 from mptcplab.scenario.load import Experiment, load
+from mptcplab.scenario.overrides import override
 from mptcplab.units import Duration, Rate, Size
 from mptcplab.workload.flow import Flow
 
@@ -310,6 +311,26 @@ def test_two_names_of_the_same_point_are_refused(write: Write) -> None:
     with pytest.raises(ScenarioError, match="names the same point as 'fibre'") as wrong:
         load(write(PATHS + WORKLOAD + same))
     assert wrong.value.hint == 'add the key in which they differ to "transport.protocol", or remove one of the names'
+
+
+def test_a_position_of_a_zip_without_names_is_not_listed_twice(write: Write) -> None:
+    """An axis refuses the same: one of both would not be run."""
+    twice = '[[sweep.zip]]\n"links.link1.delay" = ["1 ms", "1 ms"]\n"transport.protocol" = ["tcp", "tcp"]\n'
+    with pytest.raises(ScenarioError, match="has position 1 again as position 2") as wrong:
+        load(write(PATHS + WORKLOAD + twice))
+    assert wrong.value.hint == "use `repeats` to run a point several times, or add the key in which they differ"
+
+
+def test_long_values_have_whole_labels(write: Write) -> None:
+    """Labels were cut to 60 characters: two points had the same settings, and a failed run's command was wrong."""
+    first = {"link": "link1", "flags": ["signal"], "port": 12345}
+    values = [[first, {"link": "link2", "flags": flags}] for flags in (["signal"], ["signal", "backup"])]
+    swept = f'[sweep]\n"hosts.server.transport.endpoints" = {toml(values)}\n'
+    experiment = load(write(PATHS + WORKLOAD + swept))
+    labels = [point.settings["hosts.server.transport.endpoints"] for point in experiment.points]
+    assert len(set(labels)) == 2, labels
+    for label, value in zip(labels, values, strict=True):
+        assert override(f"hosts.server.transport.endpoints={label}").value == value
 
 
 def test_a_second_zip_has_a_name_of_its_own(write: Write) -> None:

@@ -141,6 +141,7 @@ def test_errors_of_a_file_without_names(text: str, said: str) -> None:
         ("", "has no duration"),
         ("0\n", "has no duration"),
         ("5\n3\n", "goes back in time in line 2"),
+        ("0\n999999999999\n", "is longer than 1000 hours"),
         ("5\n-3\n", "has no number of milliseconds in line 2"),
         ("5\nx\n", "has no number of milliseconds in line 2"),
         ("time_s,rate_mbit_s\n0,1\n", "has fewer than two instants"),

@@ -205,6 +205,16 @@ def test_results_are_listed_and_shown(client: Client) -> None:
     assert "<h1>Two lines</h1>" in client.ask("/report/0/first").text
 
 
+def test_a_results_folder_can_be_the_root_itself(results: Path, tmp_path: Path) -> None:
+    """It was listed as ".", which browsers take out of an address; and results of the page below it were not found."""
+    root = tmp_path / "first"
+    shutil.copytree(results / "first", root)
+    shutil.copytree(results / "first", root / "live" / "two-paths-1")
+    folders = Folders.find_below([root])
+    assert [folder.name for folder in folders.list()] == ["first", "live/two-paths-1"]
+    assert [folders.find(0, name) for name in ("first", "live/two-paths-1")] == [root, root / "live" / "two-paths-1"]
+
+
 @pytest.mark.parametrize(
     "path",
     [

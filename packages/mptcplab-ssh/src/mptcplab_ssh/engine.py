@@ -20,6 +20,7 @@ from mptcplab.engine.protocol import Capabilities, EngineKind, Outcome
 from mptcplab.engine.report import PLAN_HINT
 from mptcplab.engine.tools import static_flow_program
 from mptcplab.errors import InputError, LabError, MissingError
+from mptcplab.files import expand_home
 from mptcplab.node.cpu import without_cpu_cost
 from mptcplab.plan.model import Plan
 from mptcplab.workload.context import FLOW
@@ -288,7 +289,7 @@ class SshEngineKind:
 
     def with_images(self, image: str) -> EngineKind:
         """See :class:`mptcplab.engine.protocol.WithImages`: the inventory. :raises InputError: if it is not one."""
-        return SshEngineKind(Path(image).expanduser())
+        return SshEngineKind(expand_home(image))
 
     def prepare(self, version: str, tools: Mapping[str, Path], *, stall_seconds: float) -> SshEngine:
         """See :class:`mptcplab.engine.protocol.EngineKind`. ``version`` is of lab kernels, and real time does not

@@ -14,6 +14,7 @@ from pydantic_core import ErrorDetails
 
 from mptcplab.errors import InputError, reason
 from mptcplab.fields import Boolean, Line, LinkName, NodeName, Part, text_matching, value_error
+from mptcplab.files import expand_home
 from mptcplab.units import Duration
 
 _EXAMPLE = "docs/engine-ssh.md has an example"
@@ -105,7 +106,7 @@ def load_inventory(file: Path) -> MachineInventory:
         raise _mistake(file, error.errors()[0]) from error
     if inventory.ssh_config is None:
         return inventory
-    path = (file.parent / Path(inventory.ssh_config).expanduser()).resolve()
+    path = (file.parent / expand_home(inventory.ssh_config)).resolve()
     if not path.is_file():
         raise InputError(f"{file}: ssh_config: there is no file {path}", hint="its path is relative to the inventory")
     return inventory.model_copy(update={"ssh_config": str(path)})

@@ -138,6 +138,9 @@ def check_machine(place: str, fitted: FittedNode, survey: Survey, *, copied: Seq
         if interface.device not in survey.sections["present"].split():
             hint = f"the inventory names it as the end of {link}; `ip link` there lists its interfaces"
             raise InputError(f"the machine {place} has no interface {interface.device}", hint=hint)
+        if not survey.sections[f"address {interface.device}"]:
+            hint = "its `ip` cannot print JSON. There: apt-get install iproute2; OpenWrt: opkg install ip-full"
+            raise MissingError(f"the machine {place} has no full ip", hint=hint)
         check_movable(interface.device, survey.sections, user=f"{interface.device} of {place}", way=survey.way)
 
 
