@@ -162,7 +162,7 @@ def _name_below(root: Path, folder: Path) -> str:
 def _results_below(folder: Path, depth: int) -> Iterator[Path]:
     """Yield the results folders in ``folder``, itself included; links are not followed.
 
-    Below a results folder there are only those of the page.
+    Of what is below a results folder, only the results of the page are listed.
     """
     try:
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
