@@ -130,7 +130,7 @@ class CalibrationBed:
         self._started: list[RunningProgram] = []
 
     def start(self, argv: Sequence[str], *, cpu: int, gated: bool = False) -> RunningProgram:
-        """Start a program on one CPU; ``gated``: it waits for :meth:`Running.begin`."""
+        """Start a program on one CPU; ``gated``: it waits for :meth:`RunningProgram.begin`."""
         number = len(self._started)
         words = ("nsenter", f"--net=/proc/{self._holder}/ns/net", "taskset", "--cpu-list", str(cpu))
         output, errors = (self._folder / f"{number}.{kind}" for kind in ("out", "err"))

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 _CONNECT_SECONDS = 15
 _POLL_SECONDS = 0.25
 _WATCH_SECONDS = 2.0
-#: Number of workers that may die with a run before the run itself is suspected.
-_MAX_DEATHS = 3
 _LOCAL = "local"
 
 
@@ -168,7 +166,7 @@ class ClusterExecutor:
             reply = future.result()
         except KilledWorker as error:
             hint = "see the workers' logs: this run may need more memory than they have"
-            raise LabError(f"{_MAX_DEATHS + 1} workers died with this run", hint=hint) from error
+            raise LabError(f"{error.allowed_failures + 1} workers died with this run", hint=hint) from error
         except ImportError as error:
             hint = "install the same mptcplab on every worker"
             raise LabError(f"a worker cannot execute runs: {error}", hint=hint) from error

@@ -2,7 +2,7 @@
 """Statistics of every TCP connection of a capture, in both directions.
 
     tshark -> Frame -> Collector -> ConnectionsOfCapture -> table, JSON
-    (frame.py)         statistics.py has the sums of each direction
+                       statistics.py has the sums of each direction
 
 :func:`statistics_of` is a pure function of the packets.
 """

@@ -20,6 +20,7 @@ from mptcplab.scenario import template
 from mptcplab.scenario.answer_examples import EVENT_EXAMPLE
 from mptcplab.scenario.jsonschema import scenario_schema
 from mptcplab.scenario.load import load
+from mptcplab.scenario.record import MAX_REPEATS
 from mptcplab.scenario.template import Answers, EventAnswer, compares_each, compose
 
 # ``mptcplab init``: writes a first scenario from options, or from answers on a terminal.
@@ -87,7 +88,7 @@ def _check(text: str) -> None:
 def _ask_all() -> Answers:
     """Ask all questions on standard error. :raises click.Abort: at the end of input and at Ctrl-C."""
     click.echo("A few questions. Press Enter to accept a default.", err=True)
-    count = int(_ask("How many paths between client and server?", "2", _make_parser(1, 16)))
+    count = int(_ask("How many paths between client and server?", "2", _make_parser(1, template.MAX_PATHS)))
     paths: list[template.PathAnswer] = []
     shown = template.path_text(template.DEFAULT_PATH)
     for number in range(1, count + 1):
@@ -107,7 +108,7 @@ def _ask_all() -> Answers:
     events = _ask(words, "nothing", lambda text: _events(text, count, sends_until_end=sends))
     checked = events if sends else ()
     protocols = _ask("Which protocols to compare?", "tcp,mptcp", lambda text: _protocols(text, checked, count))
-    repeats = _ask("How many runs of each, with different seeds?", "3", _make_parser(1, 10_000))
+    repeats = _ask("How many runs of each, with different seeds?", "3", _make_parser(1, MAX_REPEATS))
     title = _ask("Which title?", template.default_title(paths, protocols), template.parse_title)
     return Answers(title, tuple(paths), kind, time, amount, protocols, repeats, way, events)
 

@@ -72,7 +72,8 @@ def _package() -> Iterator[Finding]:
 
 def _summarize(error: MissingError) -> str:
     """Return a short message: not built, or stale."""
-    return "is not built" if "not built" in error.message else "is stale: our patches or options have changed since"
+    is_stale = (error.subject or "").endswith("(stale)")
+    return "is stale: our patches or options have changed since" if is_stale else "is not built"
 
 
 def boot(kernel: KernelBuild) -> Finding:

@@ -12,11 +12,11 @@ from pathlib import Path
 
 from mptcplab.errors import MissingError
 from mptcplab.metrics.values import memory_text
-from mptcplab.plan.model import USUAL_MEMORY_BYTES, Plan
+from mptcplab.plan.model import TCP_PAGES, USUAL_MEMORY_BYTES, Plan
 from mptcplab.steps import Command
 
-#: Pages of TCP's and UDP's memory in a lab of the usual size, which the guest sets (mptcplab.guest.machine).
-TCP_PAGES, UDP_PAGES = (12000, 16000, 24000), (24000, 32000, 48000)
+#: Pages of UDP's memory in a lab of the usual size, as :data:`mptcplab.plan.model.TCP_PAGES` of TCP's.
+UDP_PAGES = (24000, 32000, 48000)
 _WAIT_SECONDS = 0.2
 
 

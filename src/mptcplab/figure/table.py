@@ -17,6 +17,7 @@ from mptcplab.lazy import pl
 from mptcplab.metrics.column import Metric
 from mptcplab.metrics.named import find_key, named_metrics
 from mptcplab.metrics.registry import IN_EVERY_ROW, METRICS, headline_metric
+from mptcplab.scenario.trace import OTHER_MARKS
 from mptcplab.stats import Interval, mean_interval
 
 # The cells of a table's column, as text or as numbers.
@@ -46,7 +47,10 @@ def has_numbers(column: pl.Series) -> bool:
 
 
 def numbers(frame: pl.DataFrame, name: str) -> list[float | None]:
-    """Return the cells of a column; None for empty ones. :raises InputError: for a cell that is not a finite number."""
+    """Return the cells of a column; None for empty ones, and for those of a column of numbers that are not finite.
+
+    :raises InputError: for a text that is not a finite number.
+    """
     if frame[name].dtype.is_numeric():
         cells = frame[name].cast(pl.Float64).to_list()
         return [None if cell is None or not math.isfinite(cell) else cell for cell in cells]
@@ -379,8 +383,6 @@ def _expected_value(column: _Numbers, lines: Sequence[int], at: str) -> float | 
 
 # CSV files with tables that others made.
 
-_OTHER_MARKS = {";": "semicolons", "\t": "tabs"}
-
 
 def read_table(file: Path) -> pl.DataFrame:
     """Return a CSV file with all cells as text, null for empty ones; lines with ``#`` above the head are comments.
@@ -429,7 +431,7 @@ def _lines(file: Path) -> list[tuple[int, list[str]]]:
 
 def _check_head(file: Path, head: list[str]) -> None:
     head[:] = [name.strip() for name in head]
-    for mark, words in _OTHER_MARKS.items():
+    for mark, words in OTHER_MARKS.items():
         if len(head) == 1 and mark in head[0]:
             raise InputError(f"the cells of {file} are separated by {words}", hint="write it with commas")
     for name in head:

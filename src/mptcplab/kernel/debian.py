@@ -215,7 +215,7 @@ def _cached_source(version: str, cache: Path) -> KernelSource | None:
         return None
 
 
-# Downloads stock kernels from Debian's packages `linux-image-RELEASE`, with a private apt like `debian`.
+# Downloads stock kernels from Debian's packages `linux-image-RELEASE`, with a private apt, as sources of kernels.
 #
 # Up to Linux 6.x one package has image and modules; later `linux-binary-RELEASE`, `linux-modules-RELEASE` and `linux-
 # base-RELEASE` have them. Only the modules that networks need are kept.

@@ -15,7 +15,7 @@ from mptcplab.network.frames import MTU
 from mptcplab.network.registry import BEHAVIOURS
 from mptcplab.node.graph import Port
 from mptcplab.node.transport import Transport
-from mptcplab.plan.model import USUAL_MEMORY_BYTES
+from mptcplab.plan.model import TCP_PAGES, USUAL_MEMORY_BYTES
 from mptcplab.scenario import gateways
 from mptcplab.scenario.links import DirectionSettings
 from mptcplab.scenario.network import Network
@@ -231,8 +231,8 @@ def sample_interval_ns(scenario: Scenario) -> int:
 
 #: A lab with more than the usual memory has a multiple of this.
 _STEP_BYTES = 256 << 20
-#: The share of the memory above which TCP is restrained, see :data:`mptcplab.engine.memory.TCP_PAGES`.
-_TCP_SHARE = 16000 * 4096 / USUAL_MEMORY_BYTES
+#: The share of the memory above which TCP is restrained, see :data:`mptcplab.plan.model.TCP_PAGES`.
+_TCP_SHARE = TCP_PAGES[1] * 4096 / USUAL_MEMORY_BYTES
 #: The kernel, process 1 and the programs of a few hosts; a further node with a program or two.
 _BASE_BYTES, _NODE_BYTES = 128 << 20, 2 << 20
 #: The kernel's defaults with the usual memory: a sender's buffer at the start, the largest, and a receiver's largest.

@@ -64,6 +64,9 @@ def _are_plain(names: Sequence[str]) -> bool:
 
 #: The memory of a lab that needs no more.
 USUAL_MEMORY_BYTES = 1 << 30
+#: Pages of the memory of TCP in a lab of the usual size, which the guest sets (:mod:`mptcplab.guest.machine`): low,
+#: pressure, high.
+TCP_PAGES = (12000, 16000, 24000)
 #: The field of programs that JSON has only where it says something.
 _OPTIONAL = "accepted_statuses"
 #: What JSON has as it is.

@@ -39,7 +39,7 @@ _DECIMAL_COMMA, _NO_COMMA = (
     re.compile(r"(?<=[A-Za-z%])\s*[; ]\s*(?=\d)"),
 )
 _EVENT_TYPES = ("down", "up")
-_MAX_PATHS = 16
+MAX_PATHS = 16
 #: How long after its failure a link returns in a hint.
 _RETURN_AFTER = Duration(10**9)
 _NUMBERS = ("No", "One", "Two", "Three", "Four")
@@ -268,8 +268,8 @@ def spread_paths(paths: Sequence[PathAnswer], count: int | None) -> tuple[PathAn
     :raises InputError: if the count does not match the descriptions, or is out of range.
     """
     wanted = count if count is not None else len(paths) if len(paths) > 1 else 2
-    if not 1 <= wanted <= _MAX_PATHS:
-        raise InputError(f"{wanted} paths are not supported", hint=f"use from 1 to {_MAX_PATHS} paths")
+    if not 1 <= wanted <= MAX_PATHS:
+        raise InputError(f"{wanted} paths are not supported", hint=f"use from 1 to {MAX_PATHS} paths")
     if len(paths) > 1 and wanted != len(paths):
         raise InputError(
             f"{len(paths)} paths are described, but {wanted} are requested",

@@ -281,16 +281,16 @@ def _is_number(text: str) -> bool:
 
 
 #: Marks between columns that spreadsheets write in place of commas.
-_OTHER_MARKS = {";": "semicolons", "\t": "tabs"}
+OTHER_MARKS = {";": "semicolons", "\t": "tabs"}
 
 
 def _check_head(head: list[str]) -> None:
     known = ", ".join(_COLUMNS)
     for name in head:
-        other = next((mark for mark in _OTHER_MARKS if mark in name), None)
+        other = next((mark for mark in OTHER_MARKS if mark in name), None)
         if other is not None:
             hint = "separate columns by commas, and write decimals with a point"
-            raise TraceError(f"has columns that {_OTHER_MARKS[other]} separate", hint)
+            raise TraceError(f"has columns that {OTHER_MARKS[other]} separate", hint)
         if name not in _COLUMNS:
             raise TraceError(f"has an unknown column '{name[:40]}'", f"use columns {known}")
     kinds = [_COLUMNS[name][0] for name in head]

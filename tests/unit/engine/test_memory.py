@@ -20,6 +20,7 @@ from mptcplab.guest import machine as guest_machine
 from mptcplab.metrics.values import memory_text
 from mptcplab.plan.compile import compile_plan
 from mptcplab.plan.estimate import memory_bytes, needed_bytes
+from mptcplab.plan.model import TCP_PAGES
 from mptcplab.scenario.document import ScenarioError
 from mptcplab.scenario.load import Experiment, load
 from mptcplab.units import Size
@@ -145,7 +146,7 @@ def test_the_key_overrides(tmp_path: Path) -> None:
 
 def test_limits_follow_the_memory(tmp_path: Path) -> None:
     """The limits of the usual memory are the guest's own."""
-    assert {"tcp_mem": engine_memory.TCP_PAGES, "udp_mem": engine_memory.UDP_PAGES} == guest_machine._FIXED
+    assert {"tcp_mem": TCP_PAGES, "udp_mem": engine_memory.UDP_PAGES} == guest_machine._FIXED
     plan = compile_plan(_experiment(tmp_path, top='memory = "2 GiB"').points[0].scenario, seed=1)
     first = with_limits(plan).setup[0]
     assert first.node is None
@@ -161,7 +162,7 @@ def test_the_estimate_counts_in_the_limits_that_labs_have() -> None:
     """A lab with the estimated memory restrains TCP at exactly the bytes that the estimate allows."""
     from mptcplab.plan.estimate import _TCP_SHARE
 
-    assert engine_memory.TCP_PAGES[1] * 4096 == _TCP_SHARE * GIB
+    assert TCP_PAGES[1] * 4096 == _TCP_SHARE * GIB
 
 
 def test_the_kernels_parameter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,14 +20,14 @@ _INSTANTS = ("t_ns", "pause_at_ns", "asked_ns", "first_ns", "last_ns")
 def write_results(
     folder: Path,
     agents: Sequence[MachineAgent],
-    datases: Mapping[str, Mapping[str, bytes]],
+    outputs: Mapping[str, Mapping[str, bytes]],
     *,
     zero_ns: int,
     timed: set[str],
 ) -> None:
     """Write the outputs, counters and samples of all nodes to ``folder``.
 
-    ``datases`` has each node's files by name, ``timed`` are the programs whose output has instants (tools/flow).
+    ``outputs`` has each node's files by name, ``timed`` are the programs whose output has instants (tools/flow).
     """
     (folder / "out").mkdir()
     partners = _partners(agents)
@@ -36,7 +36,7 @@ def write_results(
     for agent in agents:
         here = agent.clock.to_our_clock()
         samples = Samples()
-        for name, data in datases[agent.node].items():
+        for name, data in outputs[agent.node].items():
             kind, _, file = name.partition("/")
             program = file.rpartition(".")[0]
             if program == SAMPLER:

@@ -199,7 +199,7 @@ class _RemoteRun:
         self.zero_ns = 0
 
     def prepare(self) -> None:
-        """Clean what earlier runs left, take the interfaces and set up the network."""
+        """Take the interfaces and set up the network."""
         agents = self._fleet.agents
         backs = {agent.node: agent.restoring_lines() for agent in agents}
         events = self._event_functions()
@@ -258,14 +258,14 @@ class _RemoteRun:
         self._carry_out("count")
         self.zero_ns = self._timeline.zero_ns
         self.records = self._timeline.records()
-        datases = {agent.node: agent.collect() for agent in self._fleet.agents}
-        write_results(self._folder, self._fleet.agents, datases, zero_ns=self.zero_ns, timed=timed)
+        outputs = {agent.node: agent.collect() for agent in self._fleet.agents}
+        write_results(self._folder, self._fleet.agents, outputs, zero_ns=self.zero_ns, timed=timed)
         write_events(self._folder, self._timeline.executed)
         write_machines(self._folder, self._fleet.agents)
 
 
 def _flow_of(fitted: FittedNode) -> dict[str, bytes]:
-    """Return our workload program and its library by file name, if a machine needs them."""
+    """Return our workload program by file name, if a machine needs it."""
     if FLOW not in fitted.uses or fitted.machine.flow is not None:
         return {}
     return {"flow": static_flow_program().read_bytes()}

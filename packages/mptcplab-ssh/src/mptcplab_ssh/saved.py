@@ -165,7 +165,7 @@ def parse_saved(device: str, sections: Mapping[str, str]) -> InterfaceState:
     for family, name in (("inet", "routes4"), ("inet6", "routes6")):
         routes += [{"family": family, **route} for route in json.loads(sections[name] or "[]")]
     settings = (line.partition(":") for line in sections[f"settings {device}"].splitlines())
-    addresses = [load for load in json.loads(sections[f"address {device}"]) if load.get("ifname")]
+    addresses = [entry for entry in json.loads(sections[f"address {device}"]) if entry.get("ifname")]
     return InterfaceState(
         device,
         addresses[0],
@@ -182,7 +182,7 @@ def check_movable(device: str, sections: Mapping[str, str], *, user: str, way: s
     ``way`` is the interface by which the machine answers our connection.
     :raises InputError: saying why not.
     """
-    (address,) = (load for load in json.loads(sections[f"address {device}"]) if load.get("ifname"))
+    (address,) = (entry for entry in json.loads(sections[f"address {device}"]) if entry.get("ifname"))
     kept = sections[f"sysfs {device}"].split()
     uppers = [name.removeprefix("upper_") for name in kept if name.startswith("upper_")]
     if device == way:
@@ -201,7 +201,7 @@ def check_movable(device: str, sections: Mapping[str, str], *, user: str, way: s
         raise InputError(
             f"the interface {user} cannot be moved to another namespace", hint="use a physical or a VLAN interface"
         )
-    items = [load["kind"] for load in json.loads(sections[f"qdiscs {device}"] or "[]") if load["handle"] != "0:"]
+    items = [entry["kind"] for entry in json.loads(sections[f"qdiscs {device}"] or "[]") if entry["handle"] != "0:"]
     if items:
         message = f"{user} has queueing disciplines of its own ({', '.join(items)}), which could not be put back"
         raise InputError(message, hint=f"remove them meanwhile: tc qdisc delete dev {device} root")

@@ -158,6 +158,8 @@ def parse_image(text: str) -> tuple[str, Hardware]:
     for word in words:
         key, _, value = word.partition("=")
         if word in (Execution.PARALLEL, Execution.KVM):
+            if execution not in (Execution.COUNTED, word):
+                raise InputError(f"'{execution}' and '{word}' exclude each other", hint=_HINT)
             execution = Execution(word)
         elif key == "cpus" and value.isdecimal() and 1 <= int(value) <= MAX_CPUS:
             cpus = int(value)
@@ -192,7 +194,7 @@ def turns_library() -> Path:
     return library
 
 
-# QEMU as a process of this machine: it interprets x86 CPUs, whose clock counts their instructions (`hardware`).
+# QEMU as a process of this machine: it interprets x86 CPUs, whose clock counts their instructions (:class:`Hardware`).
 #
 # Nothing that the guest can read depends on this machine's clock: its disk is an archive in its memory, its console is
 # a file, and its results leave by a port (virtio-serial) that answers at once (``ioeventfd=off``). QEMU's threads take
