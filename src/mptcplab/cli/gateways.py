@@ -11,7 +11,7 @@ import click
 
 from mptcplab import api
 from mptcplab.plain_tables import align_columns
-from mptcplab.proxies.build import missing_packages
+from mptcplab.proxies.build import missing_toolchain_packages
 from mptcplab.proxies.catalog import RECIPES, Recipe, describe_recipe, is_built
 
 _LINE_EVERY_S = 5.0
@@ -34,7 +34,7 @@ def _print_folder(recipe: Recipe, folder: Path) -> None:
 def list_(packages: bool, as_json: bool) -> None:
     """Print the programs, or the packages that their builds need."""
     if packages:
-        click.echo(" ".join(missing_packages(recipe for recipe in RECIPES.values() if not is_built(recipe))))
+        click.echo(" ".join(missing_toolchain_packages(recipe for recipe in RECIPES.values() if not is_built(recipe))))
         return
     rows = [describe_recipe(recipe) for recipe in RECIPES.values()]
     if as_json:

@@ -20,7 +20,7 @@ from mptcplab.kernel.process import find_missing_tools, require_tools
 from mptcplab.kernel.stock import STOCK_COMMAND
 from mptcplab.lazy import module_environment
 from mptcplab.prebuilt import find_shipped_folder
-from mptcplab.proxies.build import missing_packages, toolchain_of
+from mptcplab.proxies.build import missing_toolchain_packages, toolchain_of
 from mptcplab.proxies.catalog import RECIPES
 
 # The programs and kernels that scenarios and tables need and this machine lacks, and one command that gets them all.
@@ -157,7 +157,7 @@ def _find_missing_builders(errors: Sequence[MissingError]) -> Iterator[tuple[str
     """Yield the commands that build what ``errors`` are about, each with an error for a thing that it lacks."""
     recipes = [RECIPES[error.subject] for error in errors if error.subject in RECIPES]
     for recipe, error in try_each(toolchain_of, recipes):
-        error.packages = tuple(missing_packages([recipe]))
+        error.packages = tuple(missing_toolchain_packages([recipe]))
         yield f"mptcplab gateways build {recipe.name}", error
     if any(error.command.startswith(BUILD_COMMAND) for error in errors):
         yield from ((BUILD_COMMAND, error) for error in find_missing_tools())

@@ -47,7 +47,7 @@ def has_numbers(column: pl.Series) -> bool:
 
 
 def numbers(frame: pl.DataFrame, name: str) -> list[float | None]:
-    """Return the cells of a column; None for empty ones, and for those of a column of numbers that are not finite.
+    """Return the cells of a column; None for empty cells, and for numbers that are not finite.
 
     :raises InputError: for a text that is not a finite number.
     """

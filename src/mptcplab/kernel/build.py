@@ -96,7 +96,7 @@ class BuildOptions:
 
 
 @dataclass(frozen=True)
-class Recipe:
+class KernelRecipe:
     """Everything that determines the kernel to build."""
 
     source: KernelSource
@@ -159,7 +159,7 @@ def find_recipe(
     progress: Reporter,
     cache: Path,
     inputs: KernelInputs | None = None,
-) -> Recipe:
+) -> KernelRecipe:
     """Return everything that determines the kernel of `version` or `source`, after a download if it takes one.
 
     :raises MissingError: if tools or the source are missing. :raises InputError: for a bad version, source or patch.
@@ -169,7 +169,7 @@ def find_recipe(
     compiler = compiler_version()
     origin, actual = find_source(version, source, options, progress=progress, cache=cache)
     inputs = with_patches(inputs or load_inputs(actual, variant=options.variant), options.patches)
-    return Recipe(origin, actual, options.variant, inputs, compiler)
+    return KernelRecipe(origin, actual, options.variant, inputs, compiler)
 
 
 def find_source(
@@ -193,7 +193,7 @@ def find_source(
 
 
 @contextmanager
-def open_job(recipe: Recipe, options: BuildOptions, progress: Reporter, cache: Path) -> Iterator[BuildJob]:
+def open_job(recipe: KernelRecipe, options: BuildOptions, progress: Reporter, cache: Path) -> Iterator[BuildJob]:
     """Yield a job for `recipe` in a work folder that is removed. If it fails, its log is moved to the cache's logs."""
     with make_work_folder(recipe.key[:KEY_CHARS], cache) as work, (work / "build.log").open("w") as log:
         job = BuildJob(
@@ -213,7 +213,7 @@ def open_job(recipe: Recipe, options: BuildOptions, progress: Reporter, cache: P
             yield job
 
 
-def _build(recipe: Recipe, options: BuildOptions, progress: Reporter, cache: Path) -> KernelBuild:
+def _build(recipe: KernelRecipe, options: BuildOptions, progress: Reporter, cache: Path) -> KernelBuild:
     """Build the kernel and install it in the cache."""
     kept = recipe.tree(cache)
     lock = _hold_lock(f"tree-{kept.base[:KEY_CHARS]}", progress, cache)

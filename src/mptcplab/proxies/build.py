@@ -105,7 +105,7 @@ def toolchain_of(recipe: Recipe, environ: Mapping[str, str] = os.environ) -> Too
     )
 
 
-def missing_packages(recipes: Iterable[Recipe]) -> list[str]:
+def missing_toolchain_packages(recipes: Iterable[Recipe]) -> list[str]:
     """Return the Debian packages with the toolchains that this machine lacks for ``recipes``.
 
     It leaves out packages of which apt has only too old versions. If apt knows no version at all, its lists have

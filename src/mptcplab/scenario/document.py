@@ -26,7 +26,7 @@ from mptcplab.scenario.place import SET, KeyPath, Places, SourcePlace, key_lines
 
 
 @dataclass(frozen=True)
-class NamedFile:
+class ReferencedFile:
     """A file that a scenario names, with its ``name`` as written there.
 
     A run ``executes`` what it contains, or reads it as data.
@@ -47,7 +47,7 @@ class NamedFiles:
     """Finds the files that a scenario names. With a ``root``, all must be regular files in that folder."""
 
     root: Path | None = None
-    files: dict[Path, NamedFile] = field(default_factory=dict)
+    files: dict[Path, ReferencedFile] = field(default_factory=dict)
 
     def locate(self, folder: Path, name: str, *, executes: bool, confined: bool) -> Path | None:
         """Return the path of ``name`` in ``folder``, and note it.
@@ -62,7 +62,7 @@ class NamedFiles:
             path = folder / expand_home(name)
         # A file that is executed once is code, however else it is read.
         before = self.files.get(path)
-        self.files[path] = NamedFile(path, name, executes or (before is not None and before.executes))
+        self.files[path] = ReferencedFile(path, name, executes or (before is not None and before.executes))
         return path
 
 

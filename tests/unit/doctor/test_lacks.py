@@ -206,7 +206,7 @@ def test_another_package_manager(machine: LackingMachine, doctor: Doctor, monkey
 def test_what_a_build_needs_is_among_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that the command works at the first attempt on a machine that has neither compilers nor their packages."""
     monkeypatch.setattr(lacks, "find_missing_tools", lambda: [TOOL])
-    monkeypatch.setattr(lacks, "missing_packages", lambda _: ["golang-go"])
+    monkeypatch.setattr(lacks, "missing_toolchain_packages", lambda _: ["golang-go"])
 
     def absent(_: object) -> None:
         raise MissingError(OLD_GO, hint="put a newer go on PATH", subject="Go 1.24 or later")
@@ -232,7 +232,7 @@ def test_what_no_command_gets(machine: LackingMachine, doctor: Doctor, monkeypat
         raise MissingError(OLD_GO, hint="put a newer go on PATH", subject="Go 1.24 or later")
 
     monkeypatch.setattr(lacks, "toolchain_of", absent)
-    monkeypatch.setattr(lacks, "missing_packages", lambda _: [])
+    monkeypatch.setattr(lacks, "missing_toolchain_packages", lambda _: [])
     machine.lacks = {"made": [PROXY]}
     output = doctor("--for", "made/1")
     assert f"No command gets this: {OLD_GO}: put a newer go on PATH" in output.out.splitlines()

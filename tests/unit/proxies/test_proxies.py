@@ -181,7 +181,7 @@ def test_cargo_without_a_compiler_is_not_a_toolchain(tmp_path: Path) -> None:
 def test_debians_packages(offered: str, packages: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(build, "_output_of", lambda *_: offered)
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert build.missing_packages([RECIPES["shadowsocks-rust"]]) == packages
+    assert build.missing_toolchain_packages([RECIPES["shadowsocks-rust"]]) == packages
 
 
 def test_a_failed_build_keeps_only_its_log(cache: Path, files: Path, compiler: Path) -> None:
