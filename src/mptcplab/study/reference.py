@@ -8,7 +8,7 @@ becomes ``cloud.json``, with each table as it was measured on most beds.
 
 ``--repeat RESULTS`` compares shipped values with some of their runs that were repeated, on another kernel build for
 example. RESULTS is the folder of ``mptcplab reproduce --all --set repeats=1``. If all digits of the repeated seeds are
-equal, ``full.json`` names this build, too. Otherwise the table has to be measured again.
+equal, ``full.json`` names this build, too, if it is another one. Otherwise the table has to be measured again.
 """
 
 from __future__ import annotations
@@ -131,7 +131,8 @@ def repeat(results: Path) -> list[str]:
                 outcome = _first_difference(table, measured)
                 # A repetition that differs contradicts an earlier one, which may not have run the same programs.
                 kernels, seeds = ({}, ()) if outcome else (measured.kernels, tuple(sorted(measured.seeds)))
-                shipped[selected_table.number] = replace(table, repeated=kernels, repeated_seeds=seeds)
+                if outcome or measured.kernels != table.kernels:
+                    shipped[selected_table.number] = replace(table, repeated=kernels, repeated_seeds=seeds)
             lines.append(f"{selected_table.name}: {outcome or 'repeated digit for digit'}")
         write_text(file, _text(_document(name, shipped, document["missing"])))
     return lines

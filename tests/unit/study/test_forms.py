@@ -123,17 +123,24 @@ def test_repeated_runs_confirm_what_is_shipped(studies: Path, tmp_path: Path) ->
     reference.write(tmp_path / "full")
     file = studies / "made" / REFERENCE
     before = json.loads(file.read_text())
+    builds = before["tables"]["1"]["kernels"]
     run_to_end(tmp_path / "one", "made", "--set", "repeats=1")
+    reference.repeat(tmp_path / "one")
+    assert json.loads(file.read_text()) == before, "the same build is named already"
+    for table in before["tables"].values():
+        table["kernels"] = {"7.2": "earlier"}
+    file.write_text(json.dumps(before))
     assert reference.repeat(tmp_path / "one") == [
         "made/1: repeated digit for digit",
         "made/more: repeated digit for digit",
     ]
     entry = json.loads(file.read_text())["tables"]["1"]
-    assert entry.pop("repeated") == {"kernels": entry["kernels"], "seeds": [1]}
+    assert entry.pop("repeated") == {"kernels": builds, "seeds": [1]}
     assert entry == before["tables"]["1"], "nothing else changes"
     stored = read_shipped(file, "1")
     assert stored is not None
-    assert stored.repeated == stored.kernels
+    assert (stored.kernels, stored.repeated) == ({"7.2": "earlier"}, builds)
+    assert stored.latest_kernels == builds
     assert stored.repeated_seeds == (1,)
     row, cells = next(iter(before["tables"]["1"]["cells"].items()))
     column = next(iter(cells))
