@@ -29,7 +29,7 @@ from mptcplab.recording.record import Recording, is_complete
 class FileStatistics:
     """The statistics of one file.
 
-    ``tshark_restarts`` is how often tshark's analysis began anew in it, see :data:`frame.SESSION_PACKETS`.
+    ``tshark_restarts`` is how often tshark's analysis began anew in it.
     """
 
     file: Path

@@ -113,7 +113,7 @@ def _check_file(file: Path) -> None:
 def _capture_hint(folder: Path) -> str | None:
     """Return a hint about captures in a results folder or in one of its runs."""
     # In a run, a results folder, and a folder of these: not in all of a home folder.
-    places = (f"{above}captures/*.pcap" for above in ("", "runs/*/", "*/runs/*/"))
+    places = (f"{above}captures/*.pcap" for above in ("", "runs/*/", "*/runs/*/", "*/*/runs/*/"))
     path = next((path for place in places for path in sorted(folder.glob(place))), None)
     if path is not None:
         return f"name captures in it, such as {path}"

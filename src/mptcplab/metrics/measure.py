@@ -9,7 +9,7 @@ end. For ``iperf3`` it is the value that its own server reports.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from mptcplab.explain.reason import Finding
@@ -264,7 +264,9 @@ def _count_fallbacks(received: Sequence[Sequence[SocketSample]]) -> int:
     return sum(1 for group in asked if not any(map(subflows.speaks_mptcp, group)))
 
 
-def _use_warnings(sockets: Sockets, workload: RecordedWorkload, backups: set[str], *, opens_tcp: bool) -> Iterator[str]:
+def _use_warnings(
+    sockets: Sockets, workload: RecordedWorkload, backups: Collection[str], *, opens_tcp: bool
+) -> Iterator[str]:
     """Yield how the sockets of a workload differ from MPTCP on several subflows, for which its hosts are set.
 
     ``backups`` are the links that should carry nothing as long as others work.
@@ -302,9 +304,9 @@ def _count_warnings(use: MptcpUse, counts: MptcpCounts) -> Iterator[str]:
         yield dropped_text(counts.dropped_beyond_window, "these hosts")
 
 
-def _idle_warnings(sockets: Sockets, ends: Ends, backups: set[str]) -> Iterator[str]:
+def _idle_warnings(sockets: Sockets, ends: Ends, backups: Collection[str]) -> Iterator[str]:
     """Yield the paths, other than backups, whose subflow carried next to nothing of bulk data."""
     if sockets.use.with_mptcp and ends.is_bulk and not sockets.use.is_doubtful:
         for path in subflows.idle_paths(sockets.shares):
-            if not backups & set(path.split(">")):
+            if not set(backups).intersection(path.split(">")):
                 yield f"the subflow on {path} carried less than 1 % of the data"

@@ -73,8 +73,8 @@ def write_pack(file: str | Path, *, results: str | Path | None = None, out: str 
         raise InputError(f"{file} is a pack already", hint="copy it, or name a scenario file")
     pack = make_pack(scenario, None if results is None else Path(results))
     target = Path(out) if out is not None else Path(f"{scenario.stem}{SUFFIX}")
-    if target.exists() and target.samefile(scenario):
-        raise InputError(f"{target} is the scenario itself", hint="name another file with --out")
+    if target.exists() and not is_pack(target):
+        raise InputError(f"{target} exists, and is not a pack", hint="name another file with --out")
     with report_write_errors(target):
         write_bytes(target, pack.content)
     return WrittenPack(pack, target, digest_of(pack.content))

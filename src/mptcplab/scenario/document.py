@@ -343,21 +343,23 @@ def lookup(tables: Any, path: KeyPath) -> Any:
 
 
 def show(value: Any) -> str:
-    """Return ``value`` as TOML, shortened if it is long."""
-    text = toml(value)
+    """Return ``value`` as TOML for a message, shortened if it is long, and with unprintable characters escaped.
+
+    :func:`mptcplab.scenario.writing.format_value` is for TOML that is read again.
+    """
+    text = _printable(value)
     return text if len(text) <= _MAX_VALUE else text[: _MAX_VALUE - 3] + "..."
 
 
-def toml(value: Any) -> str:
-    """Return ``value`` as TOML; only long texts in it are shortened."""
+def _printable(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, str):
         return f'"{escape_text(value, longest=_MAX_VALUE)}"'
     if isinstance(value, list):
-        return f"[{', '.join(map(toml, value))}]"
+        return f"[{', '.join(map(_printable, value))}]"
     if isinstance(value, dict):
-        pairs = ", ".join(f"{join_key((key,))} = {toml(below)}" for key, below in value.items())
+        pairs = ", ".join(f"{join_key((key,))} = {_printable(below)}" for key, below in value.items())
         return f"{{ {pairs} }}" if pairs else "{}"
     return str(value)
 

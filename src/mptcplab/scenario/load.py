@@ -21,7 +21,7 @@ from pathlib import Path
 from mptcplab.errors import Mistake
 from mptcplab.scenario.check import check
 from mptcplab.scenario.deprecated import rename_keys
-from mptcplab.scenario.document import Document, NamedFiles, ScenarioError, toml
+from mptcplab.scenario.document import Document, NamedFiles, ScenarioError
 from mptcplab.scenario.expand import (
     expand_copies,
     expand_link_presets,
@@ -42,6 +42,7 @@ from mptcplab.scenario.record import MAX_REPEATS, Repeats
 from mptcplab.scenario.schema import Scenario
 from mptcplab.scenario.sources import read_sources
 from mptcplab.scenario.sweep import Choice, Setting, Sweep, apply, read_sweep, with_replaced
+from mptcplab.scenario.writing import format_value
 
 _MAX_SEED = 10**18
 #: Keys of the file as a whole, not of one point, with the range of each.
@@ -222,7 +223,7 @@ def _load(
 
 def _change(setting: Setting) -> str:
     """Return a setting in one line, from which the option that made it can be written."""
-    return f"{setting.name} = {setting.value if isinstance(setting.value, str) else toml(setting.value)}"
+    return f"{setting.name} = {setting.value if isinstance(setting.value, str) else format_value(setting.value)}"
 
 
 def _option(key: str, value: int) -> Setting:
@@ -316,9 +317,7 @@ def _refuse_same(document: Document, points: Sequence[SweepPoint]) -> None:
     for point in points:
         first = seen.setdefault(point.scenario.model_dump_json(), point)
         if first is not point:
-            # Labels of different values can be equal, where long texts in them are shortened.
-            changed = [key for key, value in point.settings.items() if first.settings[key] != value]
-            key = next(iter([*changed, *point.settings]))
+            key = next(key for key, value in point.settings.items() if first.settings[key] != value)
             message = f"gives the points '{first.label}' and '{point.label}' the same scenario"
             hint = "remove one of two equal values"
             if key.endswith(".preset"):

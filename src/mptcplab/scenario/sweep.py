@@ -23,11 +23,11 @@ from mptcplab.scenario.document import (
     show,
     split_key,
     suggest_name,
-    toml,
 )
 from mptcplab.scenario.keys import home
 from mptcplab.scenario.place import SET, SWEPT, KeyPath, SourcePlace
 from mptcplab.scenario.schema import Scenario
+from mptcplab.scenario.writing import format_value
 
 # Sweeps: all combinations of the values of swept keys; the keys of a ``zip`` vary together.
 #
@@ -73,7 +73,7 @@ class Setting:
     @property
     def text(self) -> str:
         """The value as a label, whole: another value has another label, and the command line takes it."""
-        return self.value if isinstance(self.value, str) else toml(self.value)
+        return self.value if isinstance(self.value, str) else format_value(self.value)
 
     def covers(self, other: Setting) -> bool:
         """Return whether this setting replaces all keys that ``other`` sets."""

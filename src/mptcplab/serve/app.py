@@ -156,7 +156,7 @@ class Folders:
 def _name_below(root: Path, folder: Path) -> str:
     """Return the path of a results folder below its root; the root's own name if it is the root."""
     name = folder.relative_to(root).as_posix()
-    return root.name if name == "." else name
+    return (root.name or "root") if name == "." else name
 
 
 def _results_below(folder: Path, depth: int) -> Iterator[Path]:

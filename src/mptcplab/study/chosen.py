@@ -59,7 +59,9 @@ def sets_of(tables: Sequence[SelectedTable]) -> list[list[str]]:
                 parameter for parameter in selected.study.parameters if not _NOT_OF_TEST_BED.intersection(parameter.key)
             )
             choices = [parameter.choice(selected.number) for parameter in of_test_bed]
-            values = tuple("" if choice.origin == "stated" else choice.value for choice in choices)
+            values = tuple(
+                "" if choice.origin == "stated" or choice.departs_from else choice.value for choice in choices
+            )
             groups.setdefault(values, []).append(selected.number)
     return list(groups.values())
 

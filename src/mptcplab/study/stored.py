@@ -108,7 +108,7 @@ class ShippedTable:
 
     @property
     def latest_kernels(self) -> Mapping[str, str]:
-        """The builds, by release, that gave these digits last."""
+        """The builds, by release, that repeated these digits; without any, those that measured them."""
         return self.repeated or self.kernels
 
     @classmethod
@@ -139,7 +139,7 @@ class ShippedTable:
                 "n": cell.interval.n,
             }
             value |= {"missing": cell.missing} if cell.missing else {}
-            value["by_seed"] = {str(seed): number for seed, number in cell.by_seed.items()}
+            value |= {"by_seed": {str(seed): number for seed, number in cell.by_seed.items()}} if cell.by_seed else {}
             cells.setdefault(row, {})[column] = value
         repeated = {"kernels": dict(self.repeated), "seeds": list(self.repeated_seeds)}
         return {

@@ -6,6 +6,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
+from mptcplab.metrics.manifest import Node, NodeEndpoint, RecordedTransport
 from mptcplab.metrics.measure import _count_warnings, _idle_warnings, _use_warnings
 from mptcplab.metrics.subflows import Ends, MptcpCounts, MptcpUse, Sockets, count_unseen, use_of_all
 from mptcplab.workload.recorded import RecordedWorkload
@@ -46,14 +47,14 @@ def test_one_subflow_is_only_what_was_seen() -> None:
     assert MptcpUse(1, 0, 0, unseen=12).text == "no"
 
 
-def _list_warnings(use: MptcpUse, shares: dict[str, float]) -> list[str]:
+def _list_warnings(use: MptcpUse, shares: dict[str, float], backups: frozenset[str] = frozenset()) -> list[str]:
     ends = Ends("files", "server", "client", None, None, None, (80,), is_bulk=True, has_control_connections=False)
     workload = RecordedWorkload("files", "http", "client", "server", ends, {})
     sockets = Sockets(use, shares, 0, 1, ())
     return [
-        *_use_warnings(sockets, workload, backups=set(), opens_tcp=False),
+        *_use_warnings(sockets, workload, backups, opens_tcp=False),
         *_count_warnings(use, MptcpCounts(30, 30, 0)),
-        *_idle_warnings(sockets, ends, backups=set()),
+        *_idle_warnings(sockets, ends, backups),
     ]
 
 
@@ -67,3 +68,30 @@ def test_a_row_claims_nothing_of_connections_that_were_not_seen() -> None:
     assert some == ["MPTCP was in use, but only one subflow carried data in 2 of 6 connections that samples show"]
     every = _list_warnings(MptcpUse(1, 1, 0, subflows=2, carrying={1: 1}), shares)
     assert len(every) == 2, "all were seen: it is said of both the connection and the path"
+
+
+def test_a_backup_that_carries_nothing_is_as_it_should_be() -> None:
+    use, shares = MptcpUse(1, 1, 0, subflows=2, carrying={1: 1}), {"access1>link1": 1.0, "access2>link2": 0.0}
+    assert _list_warnings(use, shares) == [
+        "MPTCP was in use, but only one subflow carried data",
+        "the subflow on access2>link2 carried less than 1 % of the data",
+    ]
+    assert _list_warnings(use, shares, frozenset({"link2"})) == []
+
+
+@pytest.mark.parametrize(
+    ("modes", "flags", "links"),
+    [
+        ({"link2": "backup"}, ["signal"], {"link2"}),
+        ({"link2": "handover"}, ["signal"], set()),
+        ({}, ["signal", "backup"], {"link1"}),
+    ],
+)
+def test_backups_are_endpoints_with_the_flag_and_links_of_the_mode(
+    modes: dict[str, str], flags: list[str], links: set[str]
+) -> None:
+    transport = RecordedTransport(protocol="mptcp", modes=modes)
+    node = Node(
+        "client", "host", transport, (NodeEndpoint(link="link1", flags=flags),), speaks_mptcp=True, middlebox=()
+    )
+    assert node.backup_links == links

@@ -495,7 +495,7 @@ def test_a_scenario_is_not_overwritten_by_its_pack(tmp_path: Path) -> None:
     file.write_text(SCENARIO.format(link1=RATE))
     done = CliRunner().invoke(commands, ["pack", str(file), "--out", str(file)])
     assert isinstance(done.exception, InputError)
-    assert done.exception.message.endswith("is the scenario itself")
+    assert done.exception.message.endswith("exists, and is not a pack")
     assert file.read_text() == SCENARIO.format(link1=RATE)
 
 

@@ -13,9 +13,10 @@ from tests.unit.scenario_files import PATHS, WORKLOAD, Write, first_scenario, se
 from mptcplab.errors import Mistake
 from mptcplab.node.transport import Endpoint
 from mptcplab.scenario import load as scenario_load
-from mptcplab.scenario.document import ScenarioError, toml
+from mptcplab.scenario.document import ScenarioError
 from mptcplab.scenario.load import Experiment, load
 from mptcplab.scenario.overrides import override
+from mptcplab.scenario.writing import format_value
 from mptcplab.units import Duration, Rate, Size
 from mptcplab.workload.flow import Flow
 
@@ -325,12 +326,23 @@ def test_long_values_have_whole_labels(write: Write) -> None:
     """Labels were cut to 60 characters: two points had the same settings, and a failed run's command was wrong."""
     first = {"link": "link1", "flags": ["signal"], "port": 12345}
     values = [[first, {"link": "link2", "flags": flags}] for flags in (["signal"], ["signal", "backup"])]
-    swept = f'[sweep]\n"hosts.server.transport.endpoints" = {toml(values)}\n'
+    swept = f'[sweep]\n"hosts.server.transport.endpoints" = {format_value(values)}\n'
     experiment = load(write(PATHS + WORKLOAD + swept))
     labels = [point.settings["hosts.server.transport.endpoints"] for point in experiment.points]
     assert len(set(labels)) == 2, labels
     for label, value in zip(labels, values, strict=True):
         assert override(f"hosts.server.transport.endpoints={label}").value == value
+
+
+def test_labels_of_texts_in_tables_are_whole(write: Write) -> None:
+    values = [{"net.ipv4.tcp_wmem": f"4096 16384 {'0' * 60}419430{end}"} for end in (4, 5)]
+    experiment = load(write(PATHS + WORKLOAD + f'[sweep]\n"transport.sysctl" = {format_value(values)}\n'))
+    assert len({point.settings["transport.sysctl"] for point in experiment.points}) == 2
+
+
+def test_a_date_as_a_swept_value_is_a_mistake(write: Write) -> None:
+    with pytest.raises(ScenarioError):
+        load(write(PATHS + WORKLOAD + '[sweep]\n"transport.sysctl" = [{ a = 2020-01-01 }, { a = 2020-01-02 }]\n'))
 
 
 def test_a_second_zip_has_a_name_of_its_own(write: Write) -> None:
