@@ -108,7 +108,7 @@ class ShippedTable:
 
     @property
     def latest_kernels(self) -> Mapping[str, str]:
-        """The builds, by release, that repeated these digits; without any, those that measured them."""
+        """The builds, by release, that repeated these digits; if there are none, the builds that measured them."""
         return self.repeated or self.kernels
 
     @classmethod
