@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -11,7 +12,7 @@ from mptcplab.stats import mean_interval
 from mptcplab.study.cloud import MIN_BEDS_FOR_CAUSES, shipped_cloud
 from mptcplab.study.judgement import DEPENDS, IN_BEDS, OPEN, ClaimVerdict, judge_by_ratio_column, judge_claims
 from mptcplab.study.library import SelectedTable, select, study_names
-from mptcplab.study.measurement import TableSource, combine_values, ratio, shipped_values
+from mptcplab.study.measurement import TableSource, combine_values, find_shipped, ratio, shipped_values
 from mptcplab.study.schema import PublishedTable
 from mptcplab.study.verdict import counted_tables, judge_cells, judge_shipped
 
@@ -21,6 +22,19 @@ _ROUNDING = 1e-5
 
 def _with_seeds() -> list[SelectedTable]:
     return [table for table in select(None) if any(value.by_seed for value in shipped_values(table).values())]
+
+
+def test_all_values_are_of_one_build_of_each_kernel() -> None:
+    """Studies can be compared with one another: no table is of a kernel that was built from other sources."""
+    tables: dict[str, dict[tuple[str, str], list[str]]] = {}
+    for selected in select(None):
+        shipped = find_shipped(selected)
+        assert shipped is not None, f"{selected.name} is not shipped"
+        for release, key in shipped.latest_kernels.items():
+            series = re.sub(r"^(\d+\.\d+)\.\d+", r"\1", release)
+            tables.setdefault(series, {}).setdefault((release, key), []).append(selected.name)
+    mixed = {series: builds for series, builds in tables.items() if len(builds) > 1}
+    assert not mixed, f"measure tables of one build anew, or repeat them with `study.reference --repeat`: {mixed}"
 
 
 @pytest.mark.parametrize("selected", _with_seeds(), ids=lambda table: table.name)
