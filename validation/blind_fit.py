@@ -24,7 +24,7 @@ from typing import Any
 from mptcplab.api.twins import UNCHANGED, run_changes
 from mptcplab.campaign.sweep import RunOptions
 from mptcplab.explain.collector import collector_script
-from mptcplab.fit.advise import Advice, Change, TransferOutcome, list_changes, rank
+from mptcplab.fit.advise import Advice, Algorithms, Change, TransferOutcome, list_changes, rank
 from mptcplab.fit.lines import FRAME, Line
 from mptcplab.fit.observation import Observation, observe
 from mptcplab.fit.twin import build_twin
@@ -233,10 +233,10 @@ def try_advice(folder: Path, observation: Observation, tried: tuple[str, ...]) -
     the one with the largest effect, which is not certain. It is right if it has the same direction on the true lines,
     or if it is certain neither here nor there.
     """
-    names = {"controls": sorted(congestion_controls()), "schedulers": sorted(schedulers())}
-    commented = build_twin(observation, controls=names["controls"], schedulers=names["schedulers"])
+    algorithms = Algorithms(sorted(congestion_controls()), sorted(schedulers()))
+    commented = build_twin(observation, controls=algorithms.congestion_controls, schedulers=algorithms.schedulers)
     twin = uncomment(commented)
-    changes = [change for change in list_changes(observation, twin, names) if change.words in tried]
+    changes = [change for change in list_changes(observation, twin, algorithms) if change.words in tried]
     (folder / "twin.toml").write_text(write_scenario(commented))
     advice = _rank_changes(folder / "twin.toml", twin, changes)
     certain = [row for row in advice if row.verdict == "helps"] or [row for row in advice if row.verdict == "harms"]
