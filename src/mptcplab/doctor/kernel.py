@@ -72,7 +72,7 @@ def _package() -> Iterator[Finding]:
 
 def _summarize(error: MissingError) -> str:
     """Return a short message: not built, or stale."""
-    is_stale = (error.subject or "").endswith("(stale)")
+    is_stale = error.subject.endswith("(stale)")
     return "is stale: our patches or options have changed since" if is_stale else "is not built"
 
 

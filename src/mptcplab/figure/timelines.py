@@ -31,7 +31,6 @@ from mptcplab.metrics.subflows import (
     gateways_of,
     inner_of,
     inner_samples,
-    path_name,
     read_samples,
     workload_samples,
 )
@@ -110,10 +109,10 @@ def _timeline(recording: Recording, ends: Ends, queues: tuple[TimelineCurve, ...
     start = read_start_ns(recording, client_program(ends.workload))
     by_path: dict[str, list[list[SocketSample]]] = {}
     for samples in received:
-        path = path_name(samples[0].remote, samples[0].local, addresses)
+        path = samples[0].path(addresses, is_sender=False)
         by_path.setdefault(path, []).append(samples)
     edges = _edges([sample.time_ns for samples in received for sample in samples], start, max_values)
-    names = _unique_names(path_name(samples[0].local, samples[0].remote, addresses) for samples in sent)
+    names = _unique_names(samples[0].path(addresses, is_sender=True) for samples in sent)
     shown = _sort_subflows(*_select_subflows(names, sent))
     timed_message = timed_messages_of(recording, ends.workload)
     goodput, twice_percent = _goodput(reassemblies(recording, ends), edges)

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from mptcplab.metrics.manifest import RecordedTransport, read_addresses
-from mptcplab.metrics.subflows import SocketSample, path_name
+from mptcplab.metrics.subflows import SocketSample
 from mptcplab.recording.record import Recording
 from mptcplab.workload.outputs import ConnectionStart
 from mptcplab.workload.recorded import RecordedWorkload
@@ -75,9 +75,8 @@ def seen_subflows(
         socket = sample.local, sample.remote
         start = starts.get(sample.conn) if sample.conn is not None else None
         congestion, scheduler = (start.congestion, start.scheduler) if start is not None else (None, None)
-        path = path_name(*socket, addresses)
         return SubflowAlgorithms(
-            path,
+            sample.path(addresses, is_sender=True),
             tuple(seen.congestion.get(socket) or _as_list(congestion or sample.congestion)),
             tuple(seen.schedulers.get(socket) or _as_list(scheduler)),
         )

@@ -44,7 +44,6 @@ from mptcplab.metrics.subflows import (
     gateways_of,
     inner_of,
     inner_samples,
-    path_name,
     read_counters,
     read_samples,
     speaks_mptcp,
@@ -319,14 +318,12 @@ def _subflows_of(
     for (conn, local, remote), of_socket in sockets.items():
         token = next((sample.token for sample in of_socket if sample.token), None)
         flags = [sample.flags for sample in of_socket if sample.flags is not None]
-        # Tables name a path from the sender to the receiver.
-        first, last = (local, remote) if host == sender else (remote, local)
         yield Subflow(
             host=host,
             local=local,
             remote=remote,
             connection=conn if conn is not None else token if token is not None else (local, remote),
-            path=path_name(first, last, addresses),
+            path=of_socket[0].path(addresses, is_sender=host == sender),
             is_backup=any(flag & _BACKUP for flag in flags) if flags else None,
             is_mptcp=any(speaks_mptcp(sample) or sample.subflow_id is not None for sample in of_socket),
             congestion=next((sample.congestion for sample in reversed(of_socket) if sample.congestion), None),

@@ -130,6 +130,11 @@ class SocketSample(NamedTuple):
         """True if the sample shows MPTCP: by its token, its protocol, or the kernel's number of the subflow."""
         return speaks_mptcp(self) or self.protocol == "mptcp" or self.subflow_id is not None
 
+    def path(self, addresses: Addresses, *, is_sender: bool) -> str:
+        """Return the path, from the sender of the payload to its receiver; the socket belongs to one of them."""
+        first, last = (self.local, self.remote) if is_sender else (self.remote, self.local)
+        return path_name(first, last, addresses)
+
 
 def read_samples(frame: pl.DataFrame) -> Iterator[SocketSample]:
     """Yield the samples of ``frame``, which may lack columns, in its order."""
@@ -318,12 +323,13 @@ def group(samples: Iterable[SocketSample]) -> dict[tuple[object, ...], list[Sock
     """Group subflows by connection: by ``flow``'s number, else by MPTCP's token, else each alone."""
     connections: dict[tuple[object, ...], list[SocketSample]] = {}
     for sample in samples:
-        key = ("conn", sample.conn) if sample.conn is not None else _token(sample)
-        connections.setdefault(key, []).append(sample)
+        connections.setdefault(_connection_key(sample), []).append(sample)
     return connections
 
 
-def _token(sample: SocketSample) -> tuple[object, ...]:
+def _connection_key(sample: SocketSample) -> tuple[object, ...]:
+    if sample.conn is not None:
+        return "conn", sample.conn
     return ("token", sample.token) if sample.token else ("socket", sample.local, sample.remote)
 
 
@@ -347,7 +353,7 @@ def shares(connections: Iterable[Sequence[SocketSample]], addresses: Addresses) 
     for connection in connections:
         for sample in connection:
             if sample.bytes_received is not None:
-                name = path_name(sample.remote, sample.local, addresses)
+                name = sample.path(addresses, is_sender=False)
                 by_path[name] = by_path.get(name, 0) + sample.bytes_received
     total = sum(by_path.values())
     return {name: count / total for name, count in sorted(by_path.items())} if total else {}

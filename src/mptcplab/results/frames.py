@@ -26,7 +26,6 @@ from mptcplab.metrics.subflows import (
     gateways_of,
     inner_of,
     inner_samples,
-    path_name,
     read_samples,
     workload_samples,
 )
@@ -174,8 +173,7 @@ def _with_places(recording: Recording) -> pl.DataFrame:
     known: list[list[Any]] = []
     for socket in sockets:
         is_sender = (socket.node, socket.program) in senders
-        first, last = (socket.local, socket.remote) if is_sender else (socket.remote, socket.local)
-        path = path_name(first, last, addresses)
+        path = socket.path(addresses, is_sender=is_sender)
         known.append([*(getattr(socket, name) for name in names), owners.get(socket), path])
     schema = {name: frame.schema[name] for name in names} | {"workload": pl.String, "path": pl.String}
     places = pl.DataFrame(known, schema=schema, orient="row")

@@ -123,7 +123,7 @@ def _file_of(setting: str) -> str:
 
 @dataclass(frozen=True)
 class _Trial:
-    """What :mod:`mptcplab.engine.local.probe` found: the error of each need that failed, and what the kernel lacks.
+    """Findings of :mod:`mptcplab.engine.local.probe`: errors of needs that failed, and what the kernel lacks.
 
     ``settings`` are files that are missing, ``available`` and ``allowed`` congestion controls. ``needs`` and
     ``diagnosis`` are errors, empty if nothing is missing.
