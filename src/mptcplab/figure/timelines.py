@@ -30,7 +30,6 @@ from mptcplab.metrics.subflows import (
     ends_of,
     gateways_of,
     inner_of,
-    inner_samples,
     read_samples,
     workload_samples,
 )
@@ -178,17 +177,14 @@ def _sent_and_received(recording: Recording, ends: Ends) -> tuple[list[list[Sock
 
     With a gateway, they are between its two sides, where the paths are.
     """
-    table, addresses = recording.subflows, read_addresses(recording)
+    table = recording.subflows
     gateway = next(gateways_of(recording, ends.workload), None)
     inner = inner_of(gateway, ends, read_workload(recording, ends.workload).client) if gateway is not None else None
 
     def side(node: str, program: str | None, column: ByteCount) -> list[list[SocketSample]]:
         last = sockets.last_samples(table, node=node, program=program)
-        if inner is not None:
-            last = inner_samples(last, inner, addresses)
-        else:
-            last = workload_samples(last, recording, ends, node, program)
-        return _samples(table, node, program, sockets.data_connections(last, column))
+        of_workload = workload_samples(last, recording, ends, node, program, inner)
+        return _samples(table, node, program, sockets.data_connections(of_workload, column))
 
     if inner is not None:
         return side(inner.sender, None, "bytes_acked"), side(inner.receiver, None, "bytes_received")

@@ -43,7 +43,6 @@ from mptcplab.metrics.subflows import (
     SocketSample,
     gateways_of,
     inner_of,
-    inner_samples,
     read_counters,
     read_samples,
     speaks_mptcp,
@@ -270,14 +269,11 @@ def _is_comparable(recording: Recording) -> bool:
 
 
 def _subflows(recording: Recording, ends: Ends, side: _Side) -> Iterator[Subflow]:
+    inner = inner_of(side.gateway, ends, side.client) if side.gateway is not None else None
     for name in dict.fromkeys((side.sender, side.receiver)):
         program = side.programs.get(name)
         samples = _thin_samples(recording, name, program)
-        if side.gateway is not None:
-            inner = inner_of(side.gateway, ends, side.client)
-            of_workload = inner_samples(samples, inner, read_addresses(recording))
-        else:
-            of_workload = workload_samples(samples, recording, ends, name, program)
+        of_workload = workload_samples(samples, recording, ends, name, program, inner)
         yield from _subflows_of({sample: samples[sample] for sample in of_workload}, recording, name, side.sender)
 
 

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 
 from mptcplab.explain.evidence import address_of
 from mptcplab.lazy import pl
-from mptcplab.metrics.manifest import Addresses, Gateway, read_gateways
+from mptcplab.metrics.manifest import Addresses, Gateway, read_addresses, read_gateways
 from mptcplab.recording.record import Recording
 from mptcplab.workload.recorded import CONTROL_SHARE, read_workload, read_workloads
 from mptcplab.workload.recorded import Ends as Ends
@@ -389,13 +389,21 @@ class InnerConnections:
 
 
 def workload_samples(
-    samples: Iterable[SocketSample], recording: Recording, ends: Ends, node: str, program: str | None
+    samples: Iterable[SocketSample],
+    recording: Recording,
+    ends: Ends,
+    node: str,
+    program: str | None,
+    inner: InnerConnections | None = None,
 ) -> list[SocketSample]:
     """Return a node's ``samples`` that are the workload's, by the ports of its server.
 
+    With ``inner``, the node is a side of a gateway, and the samples of the inner connections are returned.
     All are, if the workload's ``program`` reports them. The client of a workload that speaks to a gateway by itself has
     its connections there.
     """
+    if inner is not None:
+        return inner_samples(samples, inner, read_addresses(recording))
     if program is not None:
         return list(samples)
     if node == read_workload(recording, ends.workload).client:
