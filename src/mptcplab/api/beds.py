@@ -27,10 +27,11 @@ from mptcplab.metrics.stored import WRONG
 from mptcplab.report.table import Table, write_json, write_table
 from mptcplab.scenario.load import Experiment, Run, SweepPoint
 from mptcplab.study.beds import BedSpace, SampledBed, draw, is_drawn, read_beds
-from mptcplab.study.cloud import StoredCloud, StoredCloudTable, judge_cloud, keep_current, values_by_bed
+from mptcplab.study.cloud import judge_cloud, values_by_bed
 from mptcplab.study.cloud_page import claims_table, cloud_table, save_cloud
 from mptcplab.study.library import SelectedTable, TableJob, digest, file_stem, select, table_job, table_names
 from mptcplab.study.measurement import index_results
+from mptcplab.study.stored_cloud import StoredCloud, StoredCloudTable, keep_current
 
 #: Keys of an experiment that beds decide themselves.
 _OF_BEDS = ("seed", "repeats")

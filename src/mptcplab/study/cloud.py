@@ -14,7 +14,7 @@ from importlib.metadata import version
 from pathlib import Path
 from statistics import median
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mptcplab.cache import cache_root
 from mptcplab.errors import LabError
@@ -23,9 +23,10 @@ from mptcplab.metrics.stored import WRONG
 from mptcplab.stats import Interval
 from mptcplab.study.beds import BedSpace, SampledBed, read_beds
 from mptcplab.study.judgement import FAILS, HOLDS, judge_claim
-from mptcplab.study.library import SelectedTable, digest, select
+from mptcplab.study.library import SelectedTable, select
 from mptcplab.study.measurement import TableValues, Value
 from mptcplab.study.schema import Claim
+from mptcplab.study.stored_cloud import CLOUD, BedValues, StoredCloud, bed_files, merge_clouds, read_current
 
 if TYPE_CHECKING:
     import numpy as np
@@ -59,15 +60,10 @@ _MAX_CAUSES = 3
 _DIGITS = 7
 #: Digits of the hash of what an index is computed from.
 _DIGEST = 32
-#: The key of a table in a merged document that was measured on the first beds only.
-_MEASURED_BEDS = "measured_beds"
 
 #: Finds the axes that move a value, the strongest first. That takes long, and few of them are shown: nobody finds what
 #: nobody reads.
 Causes = Callable[[], tuple[str, ...]]
-
-#: What a table gave, bed by bed, by row and column.
-BedValues = Mapping[tuple[str, str], Sequence[float | None]]
 
 
 @dataclass(frozen=True)
@@ -157,88 +153,6 @@ class BedSplit:
 
 
 @dataclass(frozen=True)
-class StoredCloudTable:
-    """The values of a table over all beds, and the number of failed runs by position of the bed.
-
-    ``form`` is the digest of the table that was measured, ``kernels`` has the hashes of the builds by release.
-    ``measured_beds`` is the number of the first beds that it was measured on; None for all of them.
-    """
-
-    form: str
-    values: BedValues
-    failed: Mapping[int, int]
-    mptcplab: str = ""
-    kernels: Mapping[str, str] = field(default_factory=dict)
-    measured_beds: int | None = None
-
-    @classmethod
-    def from_json(cls, entry: Mapping[str, Any]) -> StoredCloudTable:
-        """Return the table. :raises KeyError: and other errors of :data:`mptcplab.metrics.stored.WRONG`."""
-        return cls(
-            form=entry["form"],
-            values={(row, name): cell for row, columns in entry["values"].items() for name, cell in columns.items()},
-            failed={int(position): int(count) for position, count in entry["failed"].items()},
-            mptcplab=entry.get("mptcplab", ""),
-            kernels=entry.get("kernels", {}),
-            measured_beds=entry.get(_MEASURED_BEDS),
-        )
-
-    def to_json(self) -> dict[str, Any]:
-        """Return JSON data."""
-        values: dict[str, dict[str, Sequence[float | None]]] = {}
-        for (row, name), beds in self.values.items():
-            values.setdefault(row, {})[name] = beds
-        about: dict[str, Any] = {} if self.measured_beds is None else {_MEASURED_BEDS: self.measured_beds}
-        about |= {"form": self.form, "mptcplab": self.mptcplab, "kernels": self.kernels}
-        return about | {"failed": {str(position): count for position, count in self.failed.items()}, "values": values}
-
-
-@dataclass(frozen=True)
-class StoredCloud:
-    """The content of the file that ``mptcplab reproduce --beds`` writes for one study, and that is shipped with it.
-
-    ``changed`` are keys that the user changed, ``space`` is the digest of the ranges that the beds are drawn from, and
-    ``tables`` has the measured tables by number.
-    """
-
-    study: str
-    is_quick: bool
-    changed: tuple[str, ...]
-    space: str
-    beds: tuple[SampledBed, ...]
-    tables: Mapping[str, StoredCloudTable]
-
-    @classmethod
-    def read(cls, file: Path) -> StoredCloud:
-        """Return the content of ``file``. :raises OSError: if it cannot be read."""
-        return cls.from_json(json.loads(file.read_text()))
-
-    @classmethod
-    def from_json(cls, document: Mapping[str, Any]) -> StoredCloud:
-        """Return the content. :raises KeyError: and other errors of :data:`mptcplab.metrics.stored.WRONG`."""
-        return cls(
-            study=document["study"],
-            is_quick=document["quick"],
-            changed=tuple(document["changed"]),
-            space=document.get("space", ""),
-            beds=tuple(SampledBed(bed["bed"], tuple(bed["coordinates"]), bed["values"]) for bed in document["beds"]),
-            tables={number: StoredCloudTable.from_json(entry) for number, entry in document["tables"].items()},
-        )
-
-    def to_json(self) -> dict[str, Any]:
-        """Return JSON data."""
-        beds = [{"bed": bed.number, "coordinates": list(bed.coordinates), "values": bed.values} for bed in self.beds]
-        return {
-            "study": self.study,
-            "quick": self.is_quick,
-            "changed": list(self.changed),
-            "space": self.space,
-            "beds": beds,
-            "tables": {number: table.to_json() for number, table in self.tables.items()},
-        }
-
-
-@dataclass(frozen=True)
 class Cloud:
     """All values and claims of a study over all its beds. ``failed_runs`` counts the runs without a result.
 
@@ -317,35 +231,6 @@ def judge_cloud(stored: StoredCloud, tables: Sequence[SelectedTable], space: Bed
                 claims.append(CloudClaim(selected.number, claim.text, held, find))
     counted = _count_once(tables, values)
     return Cloud(stored.study, stored.beds, tuple(counted), tuple(claims), stored.is_quick, common, failed_runs)
-
-
-def keep_current(stored: StoredCloud, tables: Sequence[SelectedTable], space: BedSpace) -> dict[str, StoredCloudTable]:
-    """Return the tables that were measured in their present form, with the present ranges."""
-    if stored.space != space.digest:
-        return {}
-    forms = {selected.number: digest(selected) for selected in tables}
-    return {number: table for number, table in stored.tables.items() if table.form == forms.get(number)}
-
-
-def merge_clouds(clouds: Sequence[StoredCloud]) -> StoredCloud:
-    """Return one cloud of several with the same ranges: all beds of the longest, and each table on most beds.
-
-    The beds of a shorter one are the first of a longer one. A table on these has None for the others.
-    """
-    ordered = sorted(clouds, key=lambda cloud: len(cloud.beds))
-    count = len(ordered[-1].beds)
-    tables: dict[str, StoredCloudTable] = {}
-    for cloud in ordered:
-        known = len(cloud.beds)
-        for number, table in cloud.tables.items():
-            tables[number] = table if known == count else _extend(table, known, count)
-    return replace(ordered[-1], tables=tables)
-
-
-def _extend(table: StoredCloudTable, known: int, count: int) -> StoredCloudTable:
-    """Return a table of ``known`` beds with a place for each of ``count`` beds."""
-    values = {place: [*beds, *[None] * (count - known)] for place, beds in table.values.items()}
-    return replace(table, measured_beds=known if table.measured_beds is None else table.measured_beds, values=values)
 
 
 def median_or_nan(values: Sequence[float]) -> float:
@@ -496,14 +381,6 @@ def _round_mean(value: Value | None) -> float | None:
 
 # The test beds of a study that were measured: in a results folder, or shipped with the study.
 
-#: The file beside ``study.toml`` with what its beds gave.
-CLOUD = "cloud.json"
-
-
-def bed_files(results: Path) -> list[Path]:
-    """Return what ``mptcplab reproduce --beds`` wrote to the results folder of a study."""
-    return sorted(results.glob("beds-*.json"))
-
 
 def shipped_cloud(tables: Sequence[SelectedTable]) -> Cloud | None:
     """Return the cloud that is shipped with the study of ``tables``; None if none is, or if its ranges have changed.
@@ -558,19 +435,6 @@ def _values_of(
     for value in cloud.values if cloud is not None and not cloud.is_quick else ():
         values.setdefault(value.table, {})[value.row, value.column] = value
     return values
-
-
-def read_current(file: Path, tables: Sequence[SelectedTable], space: BedSpace) -> StoredCloud | None:
-    """Return the stored cloud of a file, without tables in an earlier form; None if nothing of it is current.
-
-    What was measured with changed keys is of another study.
-    """
-    try:
-        stored = StoredCloud.read(file)
-        current = {} if stored.changed else keep_current(stored, tables, space)
-        return replace(stored, tables=current) if current else None
-    except (OSError, LabError, *WRONG):
-        return None
 
 
 def _read_space(tables: Sequence[SelectedTable]) -> BedSpace | None:

@@ -7,8 +7,9 @@ that RESULTS lacks keeps the shipped values, as long as they belong to its prese
 becomes ``cloud.json``, with each table as it was measured on most beds.
 
 ``--repeat RESULTS`` compares shipped values with some of their runs that were repeated, on another kernel build for
-example. RESULTS is the folder of ``mptcplab reproduce --all --set repeats=1``. If all digits of the repeated seeds are
-equal, ``full.json`` names this build, too, if it is another one. Otherwise the table has to be measured again.
+example. RESULTS is the folder of ``mptcplab reproduce --all --set repeats=1``, or of ``--beds 1``. If all digits of the
+repeated seeds or beds are equal, ``full.json`` or ``cloud.json`` names this build, too, if it is another one. Otherwise
+the table has to be measured again.
 """
 
 from __future__ import annotations
@@ -26,10 +27,10 @@ from mptcplab.errors import LabError
 from mptcplab.files import write_text
 from mptcplab.stats import Interval
 from mptcplab.study.beds import read_beds
-from mptcplab.study.cloud import CLOUD, StoredCloud, bed_files, merge_clouds, read_current
 from mptcplab.study.library import Documents, SelectedTable, digest, read_documents, select, study_names
 from mptcplab.study.measurement import REFERENCE
 from mptcplab.study.stored import MeasuredTable, ShippedTable, StoredCell, read_shipped
+from mptcplab.study.stored_cloud import CLOUD, StoredCloud, StoredCloudTable, bed_files, merge_clouds, read_current
 
 #: Digits of shipped numbers: enough for the tolerance of rounding in :mod:`mptcplab.study.measurement`.
 _DIGITS = 7
@@ -115,6 +116,7 @@ def repeat(results: Path) -> list[str]:
     lines = []
     for name in study_names():
         tables = select(name)
+        lines += _repeat_cloud(results / name, tables)
         documents = read_documents(results / name)
         file = tables[0].folder / REFERENCE
         if not (documents and file.is_file()):
@@ -157,6 +159,51 @@ def _first_difference(shipped: ShippedTable, measured: MeasuredTable) -> str:
         if expected != repeated:
             where = ", ".join(place)
             return f"differs at {where}: {expected or 'no seeds'} is shipped, {repeated or 'none'} repeated"
+    return ""
+
+
+def _repeat_cloud(results: Path, tables: Sequence[SelectedTable]) -> list[str]:
+    """Note which shipped tables the beds in ``results`` repeat digit for digit. Return a line per table about it."""
+    folder, name = tables[0].folder, tables[0].folder.name
+    files = bed_files(results)
+    if not files:
+        return []
+    space = read_beds(folder, tables[0].study)
+    shipped = read_current(folder / CLOUD, tables, space)
+    if shipped is None:
+        return [f"{name}: no beds are shipped, or all in an earlier form"]
+    read = [read_current(file, tables, space) for file in files]
+    fit = [cloud for cloud in read if cloud is not None and cloud.is_quick == shipped.is_quick]
+    if not fit:
+        return [f"{name}: no beds in {results} in the form that is shipped, without changed keys"]
+    measured, lines, known = merge_clouds(fit), [], dict(shipped.tables)
+    for number, table in measured.tables.items():
+        before = known.get(number)
+        if before is None:
+            lines.append(f"{name}/{number}: no beds are shipped, or in an earlier form")
+            continue
+        total = before.measured_beds or len(shipped.beds)
+        count = min(total, table.measured_beds or len(measured.beds))
+        outcome = _first_different_bed(before, table, count)
+        if outcome or table.kernels != before.kernels:
+            kernels, beds = ({}, 0) if outcome else (table.kernels, count)
+            known[number] = replace(before, repeated=kernels, repeated_beds=beds)
+        lines.append(f"{name}/{number}: {outcome or f'{count} of {total} beds repeated digit for digit'}")
+    write_text(folder / CLOUD, _text(replace(shipped, tables=known).to_json()))
+    return lines
+
+
+def _first_different_bed(shipped: StoredCloudTable, measured: StoredCloudTable, count: int) -> str:
+    """Return where the first ``count`` beds differ from the shipped ones; empty if every cell has equal digits."""
+    if any(at < count for at in measured.failed.keys() ^ shipped.failed.keys()):
+        return "runs failed in other beds than in the shipped ones"
+    nothing: list[float | None] = [None] * count
+    for place in dict.fromkeys((*shipped.values, *measured.values)):
+        before, now = (table.values.get(place, nothing)[:count] for table in (shipped, measured))
+        for number, (expected, repeated) in enumerate(zip(before, now, strict=True), 1):
+            if expected != repeated:
+                where = ", ".join(place)
+                return f"differs in bed {number} at {where}: {expected} is shipped, {repeated} repeated"
     return ""
 
 

@@ -14,10 +14,10 @@ from mptcplab.errors import InputError
 from mptcplab.metrics.compare import collect_sides
 from mptcplab.metrics.stored import WRONG, StoredResults, StoredRow
 from mptcplab.results.folder import ExecutingHost, read_log
-from mptcplab.study.cloud import CLOUD, StoredCloud
 from mptcplab.study.library import select, study_names
 from mptcplab.study.measurement import REFERENCE
 from mptcplab.study.stored import read_shipped
+from mptcplab.study.stored_cloud import CLOUD, StoredCloud
 
 _CLOUDS = [file for name in study_names() if (file := select(name)[0].folder / CLOUD).exists()]
 

@@ -17,9 +17,10 @@ from mptcplab.recording.record import Recording
 from mptcplab.report.html import to_html
 from mptcplab.report.table import write_json
 from mptcplab.scenario.load import load
-from mptcplab.study.cloud import CLOUD, shipped_cloud, values_over_beds
+from mptcplab.study.cloud import shipped_cloud, values_over_beds
 from mptcplab.study.cloud_page import count_text
 from mptcplab.study.library import select
+from mptcplab.study.stored_cloud import CLOUD
 
 pytestmark = pytest.mark.slow
 

@@ -26,7 +26,6 @@ from mptcplab.scenario.load import Run
 from mptcplab.study import reference
 from mptcplab.study.beds import FILE, BedSpace, OpenParameter, SampledBed, draw, is_drawn, read_beds
 from mptcplab.study.cloud import (
-    CLOUD,
     IN_ALL,
     IN_NONE,
     IN_SOME,
@@ -34,15 +33,14 @@ from mptcplab.study.cloud import (
     Cloud,
     CloudClaim,
     CloudValue,
-    StoredCloud,
     _indices,
     agreement_class,
     judge_cloud,
-    merge_clouds,
     shipped_cloud,
 )
 from mptcplab.study.cloud_page import find_ends, save_cloud, summarise
 from mptcplab.study.library import SelectedTable, select, study_names, table_job
+from mptcplab.study.stored_cloud import CLOUD, StoredCloud, merge_clouds
 
 _MADE = """
 [settled]
@@ -382,6 +380,40 @@ def test_what_is_shipped_is_read_back(studies: Path, tmp_path: Path) -> None:
     assert shipped_cloud(tables) is not None, "reasons decide nothing"
     (studies / "made" / FILE).write_text(text.replace("1000 packets", "999 packets"))
     assert shipped_cloud(tables) is None, "other ranges are another cloud"
+
+
+@pytest.mark.usefixtures("labs")
+def test_repeated_beds_confirm_what_is_shipped(studies: Path, tmp_path: Path) -> None:
+    """One bed of four with the same digits names the build; another digit, or another form, does not."""
+    (studies / "made" / FILE).write_text(_MADE)
+    run_to_end(tmp_path / "all", "made", "--beds", "4")
+    reference.write(tmp_path / "all")
+    file = studies / "made" / CLOUD
+    before = json.loads(file.read_text())
+    builds = before["tables"]["1"]["kernels"]
+    run_to_end(tmp_path / "one", "made", "--beds", "1")
+    assert reference.repeat(tmp_path / "one") == ["made/1: 1 of 4 beds repeated digit for digit"]
+    assert json.loads(file.read_text()) == before, "the same build is named already"
+    before["tables"]["1"]["kernels"] = {"7.2": "earlier"}
+    file.write_text(json.dumps(before))
+    reference.repeat(tmp_path / "one")
+    entry = json.loads(file.read_text())["tables"]["1"]
+    assert entry.pop("repeated") == {"kernels": builds, "beds": 1}
+    assert entry == before["tables"]["1"], "nothing else changes"
+    stored = StoredCloud.read(file).tables["1"]
+    assert (stored.kernels, stored.latest_kernels, stored.repeated_beds) == ({"7.2": "earlier"}, builds, 1)
+    cell = before["tables"]["1"]["values"]["8 Mbit/s"]["tcp"]
+    cell[0] += 0.001
+    file.write_text(json.dumps(before | {"tables": {"1": before["tables"]["1"] | {"repeated": {"kernels": {}}}}}))
+    expected = f"made/1: differs in bed 1 at 8 Mbit/s, tcp: {cell[0]} is shipped, {cell[0] - 0.001} repeated"
+    assert reference.repeat(tmp_path / "one") == [expected]
+    assert "repeated" not in json.loads(file.read_text())["tables"]["1"], "nor what was repeated earlier"
+    cell[0] -= 0.001
+    cell[1] += 0.001
+    file.write_text(json.dumps(before))
+    assert reference.repeat(tmp_path / "one") == ["made/1: 1 of 4 beds repeated digit for digit"], "another bed"
+    run_to_end(tmp_path / "quick", "made", "--beds", "1", "--quick")
+    assert "no beds in" in reference.repeat(tmp_path / "quick")[0]
 
 
 @pytest.mark.usefixtures("labs")

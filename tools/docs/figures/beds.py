@@ -19,7 +19,6 @@ from tools.docs.making.pages import ROOT, table_of
 from mptcplab.study.beds import FILE
 from mptcplab.study.cloud import (
     CLASSES,
-    CLOUD,
     IN_ALL,
     IN_NONE,
     IN_SOME,
@@ -34,6 +33,7 @@ from mptcplab.study.inventory import read
 from mptcplab.study.judgement import DEPENDS, IN_BEDS, SUPPOSED, UNEXPLAINED
 from mptcplab.study.library import SelectedTable, select, study_names
 from mptcplab.study.measurement import REFERENCE
+from mptcplab.study.stored_cloud import CLOUD
 
 _STUDIES = ROOT / "src" / "mptcplab" / "studies"
 #: Of the parameters that move the values of a table, how many are named.

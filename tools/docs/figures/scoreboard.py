@@ -16,7 +16,6 @@ from pathlib import Path
 from tools.docs.making.pages import ROOT, table_of
 
 from mptcplab.study.beds import FILE
-from mptcplab.study.cloud import CLOUD
 from mptcplab.study.figures import points_of, save_agreement
 from mptcplab.study.inventory import SourceTable, Statement, read
 from mptcplab.study.judgement import CLAIM_CLASSES, FAILS, FITTED, OPEN, VALUE_CLASSES, VerdictClass
@@ -36,11 +35,14 @@ from mptcplab.study.notes import (
     verdict_text,
     with_unit,
 )
+from mptcplab.study.stored_cloud import CLOUD, StoredCloud
 from mptcplab.study.verdict import JudgedCell, JudgedTable, counted_tables, judge_shipped
 
 _STUDIES = ROOT / "src" / "mptcplab" / "studies"
 #: The page that lists every value, relative to the folder of pages.
 _VALUES_PAGE = "studies-values.md"
+#: Ends the heads of what was done on test beds.
+_OVER_BEDS = " over beds"
 
 
 def files() -> tuple[Path, ...]:
@@ -69,18 +71,26 @@ def values(folder: str = "") -> str:
 
 
 def kernels() -> str:
-    """Return the latest kernel builds of what is shipped: how many tables each measured, or gave again for one seed."""
-    tables: dict[tuple[str, str], list[tuple[str, bool]]] = {}
+    """Return the latest kernel builds of what is shipped: how many tables each measured, or gave again in part.
+
+    A table over test beds counts apart from the same table on the study's own bed.
+    """
+    tables: dict[tuple[str, str], list[tuple[str, str]]] = {}
     for name in study_names():
-        for shipped in filter(None, map(find_shipped, select(name))):
-            for build in shipped.latest_kernels.items():
-                tables.setdefault(build, []).append((f"`{name}`", bool(shipped.repeated)))
-    rows = [
-        [f"`{release}`", f"`{key[:12]}`", *(str(repeated.count(how)) for how in (False, True)), ", ".join(studies)]
-        for (release, key), entries in sorted(tables.items())
-        for studies, repeated in [(dict.fromkeys(name for name, _ in entries), [how for _, how in entries])]
-    ]
-    return table_of(["release", "build", "tables measured", "tables repeated", "studies"], rows)
+        once = [("", table.latest_kernels, table.repeated) for table in map(find_shipped, select(name)) if table]
+        cloud = StoredCloud.read(select(name)[0].folder / CLOUD)
+        over_beds = [(_OVER_BEDS, table.latest_kernels, table.repeated) for table in cloud.tables.values()]
+        for where, builds, repeated in (*once, *over_beds):
+            how = f"tables {'repeated' if repeated else 'measured'}{where}"
+            for build in builds.items():
+                tables.setdefault(build, []).append((f"`{name}`", how))
+    columns = [f"tables {how}{where}" for where in ("", _OVER_BEDS) for how in ("measured", "repeated")]
+    rows = []
+    for (release, key), entries in sorted(tables.items()):
+        counts = Counter(how for _, how in entries)
+        studies = ", ".join(dict.fromkeys(name for name, _ in entries))
+        rows.append([f"`{release}`", f"`{key[:12]}`", *(str(counts[how]) for how in columns), studies])
+    return table_of(["release", "build", *columns, "studies"], rows)
 
 
 def claims(folder: str = "") -> str:
