@@ -21,7 +21,8 @@ from mptcplab.errors import LabError, MissingError
 from mptcplab.figure.lines import save
 from mptcplab.files import report_write_errors
 from mptcplab.metrics.rows import kernel_builds
-from mptcplab.plan.estimate import Forecast, estimate_seconds
+from mptcplab.plan.estimate import estimate_seconds
+from mptcplab.plan.forecast import Forecast
 from mptcplab.report.table import Table, write_json, write_table
 from mptcplab.scenario.load import Run
 from mptcplab.study.chosen import parameters_table

@@ -17,7 +17,8 @@ from mptcplab.engine.defaults import DEFAULT_ENGINE, check_jobs, default_jobs
 from mptcplab.engine.protocol import RunInterruptedError, engine_kind
 from mptcplab.errors import InputError
 from mptcplab.metrics.values import size_text
-from mptcplab.plan.estimate import READING, Forecast, estimate_bytes, estimate_seconds
+from mptcplab.plan.estimate import estimate_bytes, estimate_seconds
+from mptcplab.plan.forecast import READING, Forecast
 from mptcplab.scenario.load import Run, sum_estimates
 
 #: Interval between two partial results.

@@ -44,6 +44,7 @@ from mptcplab.metrics.subflows import (
     gateways_of,
     inner_of,
     read_counters,
+    read_rows,
     read_samples,
     speaks_mptcp,
     workload_samples,
@@ -357,14 +358,12 @@ class _ConnectionSample(NamedTuple):
 
 def _connections(recording: Recording, side: _Side) -> Iterator[Connection]:
     table = recording.connections
-    names = [name for name in _ConnectionSample._fields if name in table.columns]
     for host, program in side.programs.items():
         if program is None or not table.height:
             continue
-        of_program = table.lazy().filter(pl.col("program") == program).select(names).collect()
+        of_program = table.lazy().filter(pl.col("program") == program).sort("time_ns", maintain_order=True).collect()
         samples: dict[int, list[_ConnectionSample]] = {}
-        for values in of_program.sort("time_ns", maintain_order=True).iter_rows():
-            sample = _ConnectionSample(**dict(zip(names, values, strict=True)))
+        for sample in read_rows(_ConnectionSample, _ConnectionSample._fields, of_program):
             samples.setdefault(sample.conn, []).append(sample)
         yield from (_connection(of_connection, host, conn) for conn, of_connection in samples.items())
 

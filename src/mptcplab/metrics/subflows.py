@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeVar
 
 from mptcplab.explain.evidence import address_of
 from mptcplab.lazy import pl
@@ -14,6 +14,8 @@ from mptcplab.metrics.manifest import Addresses, Gateway, read_addresses, read_g
 from mptcplab.recording.record import Recording
 from mptcplab.workload.recorded import CONTROL_SHARE, read_workload, read_workloads
 from mptcplab.workload.recorded import Ends as Ends
+
+_T = TypeVar("_T")
 
 # The kernel's MPTCP counters of a host (``nstat``, MPTcpExt*; net/mptcp/mib.c), a check of what the sockets show.
 #
@@ -138,8 +140,16 @@ class SocketSample(NamedTuple):
 
 def read_samples(frame: pl.DataFrame) -> Iterator[SocketSample]:
     """Yield the samples of ``frame``, which may lack columns, in its order."""
-    names = [name for name in SocketSample._fields if name in frame.columns]
-    return (SocketSample(**dict(zip(names, values, strict=True))) for values in frame.select(names).iter_rows())
+    return read_rows(SocketSample, SocketSample._fields, frame)
+
+
+def read_rows(build: Callable[..., _T], fields: Iterable[str], frame: pl.DataFrame) -> Iterator[_T]:
+    """Yield what ``build`` makes of each row of ``frame``, whose columns are keyword arguments.
+
+    Of ``fields``, the frame may lack some, which ``build`` has to know defaults for.
+    """
+    names = [name for name in fields if name in frame.columns]
+    return (build(**dict(zip(names, values, strict=True))) for values in frame.select(names).iter_rows())
 
 
 @dataclass(frozen=True)

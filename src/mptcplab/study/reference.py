@@ -186,7 +186,7 @@ def _repeat_cloud(results: Path, tables: Sequence[SelectedTable]) -> list[str]:
         count = min(total, table.measured_beds or len(measured.beds))
         outcome = _first_different_bed(before, table, count)
         if outcome or table.kernels != before.kernels:
-            kernels, beds = ({}, 0) if outcome else (table.kernels, count)
+            kernels, beds = ({}, None) if outcome else (table.kernels, count)
             known[number] = replace(before, repeated=kernels, repeated_beds=beds)
         lines.append(f"{name}/{number}: {outcome or f'{count} of {total} beds repeated digit for digit'}")
     write_text(folder / CLOUD, _text(replace(shipped, tables=known).to_json()))

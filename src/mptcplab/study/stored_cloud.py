@@ -43,7 +43,7 @@ class StoredCloudTable:
     kernels: Mapping[str, str] = field(default_factory=dict)
     measured_beds: int | None = None
     repeated: Mapping[str, str] = field(default_factory=dict)
-    repeated_beds: int = 0
+    repeated_beds: int | None = None
 
     @property
     def latest_kernels(self) -> Mapping[str, str]:
@@ -62,7 +62,7 @@ class StoredCloudTable:
             kernels=entry.get("kernels", {}),
             measured_beds=entry.get(_MEASURED_BEDS),
             repeated=repeated.get("kernels", {}),
-            repeated_beds=repeated.get("beds", 0),
+            repeated_beds=repeated.get("beds"),
         )
 
     def to_json(self) -> dict[str, Any]:

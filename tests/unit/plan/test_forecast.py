@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mptcplab.metrics.values import duration_text
-from mptcplab.plan.estimate import Forecast, estimate_seconds
+from mptcplab.plan.estimate import estimate_seconds
+from mptcplab.plan.forecast import Forecast
 from mptcplab.scenario.load import load
 
 _COSTS = st.lists(st.floats(0.1, 1000), min_size=1, max_size=6)

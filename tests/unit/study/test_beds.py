@@ -382,6 +382,7 @@ def test_what_is_shipped_is_read_back(studies: Path, tmp_path: Path) -> None:
     assert shipped_cloud(tables) is None, "other ranges are another cloud"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("labs")
 def test_repeated_beds_confirm_what_is_shipped(studies: Path, tmp_path: Path) -> None:
     """One bed of four with the same digits names the build; another digit, or another form, does not."""
