@@ -14,6 +14,11 @@ ROOT = Path(__file__).resolve().parents[3]
 STUDIES = ROOT / "src" / "mptcplab" / "studies"
 #: CPU seconds of the command that executes one run of each point, two labs at a time on a machine with other work.
 MEASURED = {
+    "asakura2019/distance": 34.0,
+    "asakura2019/fifo-4": 42.2,
+    "asakura2019/fifo-8": 64.2,
+    "asakura2019/steered-8": 63.9,
+    "asakura2019/without": 21.7,
     "ito2016/loss-rate": 3.0,
     "ito2016/loss-way": 3.8,
     "ito2016/moving": 6.0,
