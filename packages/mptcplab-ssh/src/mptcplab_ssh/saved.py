@@ -19,6 +19,11 @@ from mptcplab.errors import InputError
 
 _FOREVER = 4294967295
 _SIZES = ("gso_max_size", "gso_max_segs", "gso_ipv4_max_size")
+_LIFETIMES = {"valid_life_time": "valid_lft", "preferred_life_time": "preferred_lft"}
+_ADDRESS_FLAGS = ("nodad", "home", "mngtmpaddr", "noprefixroute", "autojoin")
+#: Values of a route, in the order of `ip route add` as commands have it, and their words there.
+_ROUTE_VALUES = {"dev": "dev", "table": "table", "protocol": "protocol", "prefsrc": "src", "metric": "metric"}
+_UNICAST = "unicast"
 #: Keys of `ip -j route` that are put back, and keys that only describe the moment.
 _ROUTE_KEYS = {"type", "dst", "gateway", "via", "dev", "table", "protocol", "scope", "prefsrc", "metric", "pref"}
 _ROUTE_STATE = {"flags", "cache", "users", "age", "expires", "error", "used"}
@@ -30,109 +35,169 @@ _AUTOMATIC = ("kernel", "ra", "redirect")
 
 
 @dataclass(frozen=True)
+class Address:
+    """An address of an interface, an entry of `ip -j -d address show`. None is what it does not have.
+
+    ``lifetimes`` are in seconds, by the words of `ip address`, without endless ones. ``flags`` are such words, too.
+    """
+
+    family: str
+    local: str
+    prefix_length: int
+    scope: str
+    peer: str | None
+    broadcast: str | None
+    label: str | None
+    metric: int | None
+    lifetimes: Mapping[str, int]
+    flags: tuple[str, ...]
+    is_temporary: bool
+
+    @classmethod
+    def from_json(cls, entry: Mapping[str, Any]) -> Address:
+        """Return the address. :raises KeyError: if the entry lacks what every address has."""
+        return cls(
+            family=entry["family"],
+            local=entry["local"],
+            prefix_length=entry["prefixlen"],
+            scope=entry["scope"],
+            peer=entry.get("address"),
+            broadcast=entry.get("broadcast"),
+            label=entry.get("label"),
+            metric=entry.get("metric"),
+            lifetimes={name: entry[key] for key, name in _LIFETIMES.items() if entry.get(key, _FOREVER) != _FOREVER},
+            flags=tuple(flag for flag in _ADDRESS_FLAGS if entry.get(flag)),
+            is_temporary=bool(entry.get("temporary")),
+        )
+
+    def command(self, device: str) -> list[str]:
+        """Return the command that gives it back to ``device``."""
+        ends = [self.local, "peer", self.peer] if self.peer is not None else [self.local]
+        words = ["ip", "address", "replace", *ends[:-1], f"{ends[-1]}/{self.prefix_length}"]
+        words += ["broadcast", self.broadcast] if self.broadcast is not None else []
+        words += ["scope", self.scope]
+        words += ["label", self.label] if self.label not in (None, device) else []
+        words += ["metric", str(self.metric)] if self.metric is not None else []
+        words += ["dev", device]
+        return [*words, *(word for name, value in self.lifetimes.items() for word in (name, str(value))), *self.flags]
+
+
+@dataclass(frozen=True)
+class Route:
+    """A route of a node, an entry of `ip -j route show table all`. None is what it does not have.
+
+    ``words`` follow the gateway in `ip route add`. ``devices`` are all that it leads through.
+    ``unknown`` names what cannot be put back.
+    """
+
+    family: str
+    kind: str
+    destination: str
+    gateway: tuple[str, ...]
+    words: tuple[str, ...]
+    devices: frozenset[str]
+    source: str | None
+    protocol: str | None
+    unknown: tuple[str, ...]
+
+    @classmethod
+    def from_json(cls, family: str, entry: Mapping[str, Any]) -> Route:
+        """Return the route of ``family``, which the entry does not name. :raises KeyError: if it has no destination."""
+        via = entry.get("via")
+        gateway = [str(via["family"]), str(via["host"])] if via is not None else []
+        gateway += [str(entry["gateway"])] if "gateway" in entry else []
+        names = _ROUTE_VALUES | ({"scope": "scope"} if family == "inet" else {}) | {"pref": "pref"}
+        words = [word for key, name in names.items() if key in entry for word in (name, str(entry[key]))]
+        return cls(
+            family=family,
+            kind=entry.get("type", _UNICAST),
+            destination=entry["dst"],
+            gateway=tuple(gateway),
+            words=(*words, *(flag for flag in entry.get("flags", ()) if flag in _ROUTE_FLAGS)),
+            devices=frozenset(str(hop["dev"]) for hop in (entry, *entry.get("nexthops", ())) if "dev" in hop),
+            source=entry.get("prefsrc"),
+            protocol=entry.get("protocol"),
+            unknown=tuple(sorted(set(entry) - _ROUTE_KEYS - _ROUTE_STATE)),
+        )
+
+    def command(self) -> list[str]:
+        """Return the command that adds it."""
+        words = ["ip", "-6" if self.family == "inet6" else "-4", "route", "add"]
+        words += [] if self.kind == _UNICAST else [self.kind]
+        words += [self.destination, *(["via", *self.gateway] if self.gateway else []), *self.words]
+        return words
+
+
+@dataclass(frozen=True)
+class Neighbour:
+    """A permanent neighbour of an interface: its address, and its link-layer address."""
+
+    address: str
+    link_address: str
+
+
+@dataclass(frozen=True)
 class InterfaceState:
     """The state of one interface as the node's programs print it: see `survey.sh`.
 
-    ``address`` is of `ip -j -d address show`, ``routes`` of `ip -4` and `ip -6 -j route show table all`, ``neighbours``
-    of `ip -j neighbour show nud permanent`, ``features`` of `ethtool -k`, ``settings`` by the paths of their files.
+    ``sizes`` has the largest sizes of aggregates by the names of `ip link`, ``routes`` all of the node, ``features``
+    the output of `ethtool -k`, ``settings`` the values by the paths of their files.
     """
 
     device: str
-    address: Mapping[str, Any]
-    routes: Sequence[Mapping[str, Any]] = ()
-    neighbours: Sequence[Mapping[str, Any]] = ()
+    mtu: int
+    is_up: bool
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    addresses: Sequence[Address] = ()
+    routes: Sequence[Route] = ()
+    neighbours: Sequence[Neighbour] = ()
     features: str = ""
     settings: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def is_up(self) -> bool:
-        """Whether it is set up."""
-        return "UP" in self.address["flags"]
 
     def commands(self) -> list[str]:
         """Return shell commands that give back everything, in order; `r` in front logs a failure and goes on.
 
         :raises InputError: naming what cannot be given back.
         """
-        lines = [_line("r", "ip", "link", "set", "dev", self.device, "mtu", str(self.address["mtu"]))]
-        sizes = [word for key in _SIZES if key in self.address for word in (key, str(self.address[key]))]
-        if sizes:
-            lines.append(_line("r", "ip", "link", "set", "dev", self.device, *sizes))
+        lines = [_line("r", "ip", "link", "set", "dev", self.device, "mtu", str(self.mtu))]
+        if self.sizes:
+            words = [word for name, size in self.sizes.items() for word in (name, str(size))]
+            lines.append(_line("r", "ip", "link", "set", "dev", self.device, *words))
         lines += _block("settings", self.device, [f"{path}:{value}" for path, value in self.settings.items()])
         lines += _block("features", self.device, _features(self.features))
         if self.is_up:
             lines.append(_line("r", "ip", "link", "set", "dev", self.device, "up"))
-        lines += [_line("r", *words) for words in self._addresses()]
-        lines += [_line("a", *words) for words in self._routes()]
-        lines += [_line("r", *words) for words in self._neighbours()]
+        lines += [_line("r", *address.command(self.device)) for address in self._lost_addresses()]
+        lines += [_line("a", *route.command()) for route in self._lost_routes()]
+        for neighbour in self.neighbours:
+            words = ["ip", "neighbour", "replace", neighbour.address, "lladdr", neighbour.link_address]
+            lines.append(_line("r", *words, "dev", self.device, "nud", "permanent"))
         return lines
 
-    def _addresses(self) -> Iterator[list[str]]:
+    def _lost_addresses(self) -> Iterator[Address]:
+        """Yield the addresses that the kernel does not make itself."""
         # A mode other than 1 makes the address of the link itself again.
         makes_own = self.settings.get(f"/proc/sys/net/ipv6/conf/{self.device}/addr_gen_mode") != "1"
-        for entry in self.address.get("addr_info", ()):
-            if (
-                not entry
-                or entry.get("temporary")
-                or (entry["family"] == "inet6" and entry["scope"] == "link" and makes_own)
-            ):
-                continue
-            words = ["ip", "address", "replace"]
-            if "address" in entry:
-                words += [str(entry["local"]), "peer", f"{entry['address']}/{entry['prefixlen']}"]
-            else:
-                words.append(f"{entry['local']}/{entry['prefixlen']}")
-            words += ["broadcast", entry["broadcast"]] if "broadcast" in entry else []
-            words += ["scope", str(entry["scope"])]
-            words += ["label", entry["label"]] if entry.get("label", self.device) != self.device else []
-            words += ["metric", str(entry["metric"])] if "metric" in entry else []
-            words += ["dev", self.device]
-            for key, name in (("valid_life_time", "valid_lft"), ("preferred_life_time", "preferred_lft")):
-                if entry.get(key, _FOREVER) != _FOREVER:
-                    words += [name, str(entry[key])]
-            yield words + [
-                flag for flag in ("nodad", "home", "mngtmpaddr", "noprefixroute", "autojoin") if entry.get(flag)
-            ]
+        for address in self.addresses:
+            is_own = makes_own and (address.family, address.scope) == ("inet6", "link")
+            if not (address.is_temporary or is_own):
+                yield address
 
-    def _routes(self) -> Iterator[list[str]]:
-        addresses = {str(entry["local"]) for entry in self.address.get("addr_info", ()) if entry}
+    def _lost_routes(self) -> list[Route]:
+        """Return the routes that the kernel does not add itself; those through gateways last, which others lead to."""
+        sources = {address.local for address in self.addresses}
         routes = []
         for route in self.routes:
-            through = [str(hop.get("dev")) for hop in route.get("nexthops", ())]
             # The kernel also removes another interface's routes whose source was this one's address.
-            if self.device not in (route.get("dev"), *through) and route.get("prefsrc") not in addresses:
+            if self.device not in route.devices and route.source not in sources:
                 continue
-            if route.get("protocol") in _AUTOMATIC:
+            if route.protocol in _AUTOMATIC:
                 continue
-            unknown = sorted(set(route) - _ROUTE_KEYS - _ROUTE_STATE - {"family"})
-            if unknown:
-                text = f"a route to {route['dst']} with {', '.join(unknown)}"
+            if route.unknown:
+                text = f"a route to {route.destination} with {', '.join(route.unknown)}"
                 raise _restore_error(self.device, text, "remove the route meanwhile, or use another interface")
             routes.append(route)
-        for route in sorted(routes, key=lambda entry: "gateway" in entry or "via" in entry):
-            yield _route(route)
-
-    def _neighbours(self) -> Iterator[list[str]]:
-        for neighbour in self.neighbours:
-            words = ["ip", "neighbour", "replace", neighbour["dst"], "lladdr", neighbour["lladdr"], "dev", self.device]
-            yield [*words, "nud", "permanent"]
-
-
-def _route(route: Mapping[str, Any]) -> list[str]:
-    words = ["ip", "-6" if route["family"] == "inet6" else "-4", "route", "add"]
-    words += [] if route.get("type", "unicast") == "unicast" else [str(route["type"])]
-    words.append(str(route["dst"]))
-    if "via" in route:
-        words += ["via", str(route["via"]["family"]), str(route["via"]["host"])]
-    if "gateway" in route:
-        words += ["via", str(route["gateway"])]
-    names = {"dev": "dev", "table": "table", "protocol": "protocol", "prefsrc": "src", "metric": "metric"}
-    words += [word for key, name in names.items() if key in route for word in (name, str(route[key]))]
-    if route["family"] == "inet" and "scope" in route:
-        words += ["scope", str(route["scope"])]
-    if "pref" in route:
-        words += ["pref", str(route["pref"])]
-    return words + [flag for flag in route.get("flags", ()) if flag in _ROUTE_FLAGS]
+        return sorted(routes, key=lambda route: bool(route.gateway))
 
 
 def _block(function: str, device: str, lines: Iterable[str]) -> list[str]:
@@ -161,18 +226,24 @@ def _restore_error(device: str, text: str, hint: str) -> InputError:
 
 def parse_saved(device: str, sections: Mapping[str, str]) -> InterfaceState:
     """Return the state of ``device`` from what `survey.sh` printed."""
-    routes = []
-    for family, name in (("inet", "routes4"), ("inet6", "routes6")):
-        routes += [{"family": family, **route} for route in json.loads(sections[name] or "[]")]
+    routes = [
+        Route.from_json(family, entry)
+        for family, section in (("inet", "routes4"), ("inet6", "routes6"))
+        for entry in json.loads(sections[section] or "[]")
+    ]
+    interface = next(entry for entry in json.loads(sections[f"address {device}"]) if entry.get("ifname"))
+    neighbours = json.loads(sections[f"neighbours {device}"] or "[]")
     settings = (line.partition(":") for line in sections[f"settings {device}"].splitlines())
-    addresses = [entry for entry in json.loads(sections[f"address {device}"]) if entry.get("ifname")]
     return InterfaceState(
         device,
-        addresses[0],
-        routes,
-        json.loads(sections[f"neighbours {device}"] or "[]"),
-        sections[f"features {device}"],
-        {path: value for path, _, value in settings},
+        mtu=interface["mtu"],
+        is_up="UP" in interface["flags"],
+        sizes={name: interface[name] for name in _SIZES if name in interface},
+        addresses=[Address.from_json(entry) for entry in interface.get("addr_info", ()) if entry],
+        routes=routes,
+        neighbours=[Neighbour(entry["dst"], entry["lladdr"]) for entry in neighbours],
+        features=sections[f"features {device}"],
+        settings={path: value for path, _, value in settings},
     )
 
 

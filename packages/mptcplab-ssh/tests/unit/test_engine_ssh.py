@@ -28,7 +28,7 @@ from mptcplab_ssh.clock import Answer, Clock, Translation
 from mptcplab_ssh.collect import to_lab_clock
 from mptcplab_ssh.fitting import FittedNode, fit, link_ends
 from mptcplab_ssh.inventory import MachineInventory, load_inventory
-from mptcplab_ssh.saved import InterfaceState, check_movable
+from mptcplab_ssh.saved import check_movable, parse_saved
 from mptcplab_ssh.scripts import SAMPLER, files_of
 from mptcplab_ssh.sockets import algorithms, parse_samples, parse_socket
 from mptcplab_ssh.timeline import Fleet, RemoteTimeline
@@ -190,29 +190,49 @@ ADDRESS: dict[str, Any] = {
 }
 
 
+def _sections(routes: list[dict[str, Any]], **others: str) -> dict[str, str]:
+    """What `survey.sh` prints of the node of the interface ``eth1``."""
+    empty = {f"{name} eth1": "" for name in ("neighbours", "features", "settings")}
+    known = {"address eth1": json.dumps([ADDRESS]), "routes4": json.dumps(routes), "routes6": ""}
+    return empty | known | {f"{name} eth1": text for name, text in others.items()}
+
+
 def test_an_interface_gets_back_what_it_had() -> None:
-    saved = InterfaceState(
+    saved = parse_saved(
         "eth1",
-        ADDRESS,
-        [
-            {"family": "inet", "dst": "default", "gateway": "192.0.2.9", "dev": "eth1", "table": "7", "metric": 5},
-            {"family": "inet", "dst": "10.9.0.0/16", "dev": "mgmt", "prefsrc": "192.0.2.1", "protocol": "static"},
-            {"family": "inet", "dst": "192.0.2.0/24", "dev": "eth1", "protocol": "kernel"},
-            {"family": "inet", "dst": "10.8.0.0/16", "dev": "eth0", "protocol": "static"},
-        ],
-        [{"dst": "192.0.2.7", "lladdr": "02:00:00:00:00:07"}],
-        "Features for eth1:\ntcp-segmentation-offload: on\n\ttx-tcp-segmentation: on\nrx-gro-hw: off [fixed]\n"
-        "generic-segmentation-offload: off [requested on]\n",
-        {"/proc/sys/net/ipv4/conf/eth1/rp_filter": "2"},
+        _sections(
+            [
+                {"dst": "default", "gateway": "192.0.2.9", "dev": "eth1", "table": "7", "metric": 5},
+                {"dst": "10.9.0.0/16", "dev": "mgmt", "prefsrc": "192.0.2.1", "protocol": "static"},
+                {"dst": "192.0.2.0/24", "dev": "eth1", "protocol": "kernel"},
+                {"dst": "10.8.0.0/16", "dev": "eth0", "protocol": "static"},
+                {
+                    "dst": "192.0.2.9",
+                    "dev": "eth1",
+                    "scope": "link",
+                    "type": "unicast",
+                    "flags": ["onlink", "linkdown"],
+                },
+            ],
+            neighbours='[{"dst": "192.0.2.7", "lladdr": "02:00:00:00:00:07"}]',
+            features=(
+                "Features for eth1:\ntcp-segmentation-offload: on\n\ttx-tcp-segmentation: on\nrx-gro-hw: off [fixed]\n"
+                "generic-segmentation-offload: off [requested on]\n"
+            ),
+            settings="/proc/sys/net/ipv4/conf/eth1/rp_filter:2\n",
+        ),
     )
     lines = saved.commands()
     assert lines[0] == "r ip link set dev eth1 mtu 1400"
+    assert lines[1] == "r ip link set dev eth1 gso_max_size 40000"
     requested = "generic-segmentation-offload: off [requested on]"
     assert f"features eth1 <<'END'\n\ttx-tcp-segmentation: on\n{requested}\nEND" in lines
     assert "settings eth1 <<'END'\n/proc/sys/net/ipv4/conf/eth1/rp_filter:2\nEND" in lines
     up = lines.index("r ip link set dev eth1 up")
     assert lines.index("r ip address replace 10.0.0.1 peer 10.0.0.2/32 scope global dev eth1") > up
-    assert "a ip -4 route add default via 192.0.2.9 dev eth1 table 7 metric 5" in lines
+    default = lines.index("a ip -4 route add default via 192.0.2.9 dev eth1 table 7 metric 5")
+    assert lines.index("a ip -4 route add 192.0.2.9 dev eth1 scope link onlink") < default, "it leads to the gateway"
+    assert lines[-1] == "r ip neighbour replace 192.0.2.7 lladdr 02:00:00:00:00:07 dev eth1 nud permanent"
     # The kernel removes it with its source address, although it leads through another interface.
     assert "a ip -4 route add 10.9.0.0/16 dev mgmt protocol static src 192.0.2.1" in lines
     text = "\n".join(lines)
@@ -223,7 +243,7 @@ def test_an_interface_gets_back_what_it_had() -> None:
 @pytest.mark.parametrize("route", [{"nexthops": [{"dev": "eth1"}]}, {"dev": "eth1", "encap": "mpls"}])
 def test_a_route_that_cannot_be_put_back_is_refused(route: dict[str, Any]) -> None:
     with pytest.raises(InputError, match="could not be put back"):
-        InterfaceState("eth1", ADDRESS, [{"family": "inet", "dst": "10.0.0.0/8", **route}]).commands()
+        parse_saved("eth1", _sections([{"dst": "10.0.0.0/8", **route}])).commands()
 
 
 @pytest.mark.parametrize(
