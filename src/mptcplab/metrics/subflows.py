@@ -144,9 +144,9 @@ def read_samples(frame: pl.DataFrame) -> Iterator[SocketSample]:
 
 
 def read_rows(build: Callable[..., _T], fields: Iterable[str], frame: pl.DataFrame) -> Iterator[_T]:
-    """Yield what ``build`` makes of each row of ``frame``, whose columns are keyword arguments.
+    """Yield what ``build`` makes of each row of ``frame``.
 
-    Of ``fields``, the frame may lack some, which ``build`` has to know defaults for.
+    Each column of ``fields`` that the frame has is a keyword argument. ``build`` needs defaults for the others.
     """
     names = [name for name in fields if name in frame.columns]
     return (build(**dict(zip(names, values, strict=True))) for values in frame.select(names).iter_rows())

@@ -39,7 +39,7 @@ _BUFFER_BYTES = Size(6 * 2**20)
 _MIN_RTT_S = 0.002
 #: What remains of the cost of single packets if they cross all links as aggregates of 64 kB: what is copied.
 _AGGREGATED = 0.08
-#: CPU time in a second of a run with radios, also without traffic: of the run, of each link between a station and an
+#: CPU seconds in a second of a run with radios, also without traffic: of the run, of each link between a station and an
 #: access point, and of the steering daemon. Fitted to 243 runs of asakura2019.
 _RADIO_SHARE, _RADIO_LINK_SHARE, _STEERING_SHARE = 0.01, 0.005, 0.04
 
@@ -121,16 +121,17 @@ def estimate_seconds(scenario: Scenario) -> float:
     starts = sum(gateway.start_cpu_seconds for gateway in scenario.gateways.values())
     factors = _gateway_factors(network)
     costs = (_cpu_seconds(network, workload) * factors.get(name, 1.0) for name, workload in scenario.workloads.items())
-    return _OVERHEAD_SECONDS + starts + sum(costs) + _radio_seconds(scenario)
+    return _OVERHEAD_SECONDS + starts + sum(costs) + _radio_seconds(network)
 
 
-def _radio_seconds(scenario: Scenario) -> float:
-    """Return the CPU time of radios that nothing is sent over: every station hears all beacons of an access point."""
+def _radio_seconds(network: RatedNetwork) -> float:
+    """Return the CPU time that radios take even if nothing is sent: every station hears all beacons in its range."""
+    scenario = network.scenario
     links = sum(link.radio is not None for link in scenario.links.values())
     if not links:
         return 0.0
     share = _RADIO_SHARE + _RADIO_LINK_SHARE * links + (_STEERING_SHARE if scenario.steering is not None else 0.0)
-    return share * expected_seconds(scenario)
+    return share * _expected_seconds(network)
 
 
 def _gateway_factors(network: Network) -> dict[str, float]:
@@ -144,11 +145,13 @@ def _gateway_factors(network: Network) -> dict[str, float]:
 
 def expected_seconds(scenario: Scenario) -> float:
     """Return the virtual seconds until the last workload ends, with the same accuracy."""
-    network = RatedNetwork(scenario)
-    workloads = scenario.workloads.values()
+    return _expected_seconds(RatedNetwork(scenario))
+
+
+def _expected_seconds(network: RatedNetwork) -> float:
     return max(
         workload.latest_start.seconds + workload.expected_seconds(network.goodput_bps(workload))
-        for workload in workloads
+        for workload in network.scenario.workloads.values()
     )
 
 

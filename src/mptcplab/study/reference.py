@@ -7,9 +7,9 @@ that RESULTS lacks keeps the shipped values, as long as they belong to its prese
 becomes ``cloud.json``, with each table as it was measured on most beds.
 
 ``--repeat RESULTS`` compares shipped values with some of their runs that were repeated, on another kernel build for
-example. RESULTS is the folder of ``mptcplab reproduce --all --set repeats=1``, or of ``--beds 1``. If all digits of the
-repeated seeds or beds are equal, ``full.json`` or ``cloud.json`` names this build, too, if it is another one. Otherwise
-the table has to be measured again.
+example. RESULTS is the folder of ``mptcplab reproduce --all --set repeats=1``, or of ``reproduce STUDY --beds 1``, with
+``--quick`` if the shipped beds have the short form. If all digits of the repeated seeds or beds are equal, the shipped
+file names this build, too, if it is another one. Otherwise the table has to be measured again.
 """
 
 from __future__ import annotations
@@ -163,40 +163,57 @@ def _first_difference(shipped: ShippedTable, measured: MeasuredTable) -> str:
 
 
 def _repeat_cloud(results: Path, tables: Sequence[SelectedTable]) -> list[str]:
-    """Note which shipped tables the beds in ``results`` repeat digit for digit. Return a line per table about it."""
+    """Note which shipped tables the beds in ``results`` repeat digit for digit. Return a line per table about it.
+
+    Each file there is compared by itself, since it may be of another build, in the order in which they were written.
+    """
     folder, name = tables[0].folder, tables[0].folder.name
-    files = bed_files(results)
+    files = sorted(bed_files(results), key=lambda file: file.stat().st_mtime_ns)
     if not files:
         return []
     space = read_beds(folder, tables[0].study)
-    shipped = read_current(folder / CLOUD, tables, space)
-    if shipped is None:
+    current = read_current(folder / CLOUD, tables, space)
+    if current is None:
         return [f"{name}: no beds are shipped, or all in an earlier form"]
-    read = [read_current(file, tables, space) for file in files]
-    fit = [cloud for cloud in read if cloud is not None and cloud.is_quick == shipped.is_quick]
-    if not fit:
-        return [f"{name}: no beds in {results} in the form that is shipped, without changed keys"]
-    measured, lines, known = merge_clouds(fit), [], dict(shipped.tables)
-    for number, table in measured.tables.items():
-        before = known.get(number)
-        if before is None:
-            lines.append(f"{name}/{number}: no beds are shipped, or in an earlier form")
+    known, lines, differing = dict(current.tables), [], set[str]()
+    for file in files:
+        measured = read_current(file, tables, space)
+        if measured is None or measured.is_quick != current.is_quick:
+            lines.append(f"{name}: {file.name} has changed keys, or another form than the shipped beds")
             continue
-        total = before.measured_beds or len(shipped.beds)
-        count = min(total, table.measured_beds or len(measured.beds))
-        outcome = _first_different_bed(before, table, count)
-        if outcome or table.kernels != before.kernels:
-            kernels, beds = ({}, None) if outcome else (table.kernels, count)
-            known[number] = replace(before, repeated=kernels, repeated_beds=beds)
-        lines.append(f"{name}/{number}: {outcome or f'{count} of {total} beds repeated digit for digit'}")
-    write_text(folder / CLOUD, _text(replace(shipped, tables=known).to_json()))
+        for number, table in measured.tables.items():
+            if number not in known:
+                lines.append(f"{name}/{number}: no beds are shipped, or in an earlier form")
+                continue
+            total = known[number].measured_beds or len(current.beds)
+            count = min(len(measured.beds), total)
+            if any(at < count for at in table.failed):
+                lines.append(f"{name}/{number}: {file.name} has failed runs")
+                continue
+            outcome = _first_different_bed(known[number], table, count)
+            lines.append(f"{name}/{number}: {outcome or f'{count} of {total} beds repeated digit for digit'}")
+            if outcome:
+                differing.add(number)
+            if number in differing:
+                known[number] = replace(known[number], repeated={}, repeated_beds=None)
+            else:
+                known[number] = _name_build(known[number], table.kernels, count)
+    shipped = StoredCloud.read(folder / CLOUD)
+    if known != current.tables:
+        write_text(folder / CLOUD, _text(replace(shipped, tables={**shipped.tables, **known}).to_json()))
     return lines
+
+
+def _name_build(shipped: StoredCloudTable, kernels: Mapping[str, str], count: int) -> StoredCloudTable:
+    """Return the table with the build that repeated ``count`` beds, unless it is named for as many already."""
+    is_named = kernels == shipped.repeated and shipped.repeated_beds is not None and count <= shipped.repeated_beds
+    if is_named or kernels == shipped.kernels:
+        return shipped
+    return replace(shipped, repeated=kernels, repeated_beds=count)
 
 
 def _first_different_bed(shipped: StoredCloudTable, measured: StoredCloudTable, count: int) -> str:
     """Return where the first ``count`` beds differ from the shipped ones; empty if every cell has equal digits."""
-    if any(at < count for at in measured.failed.keys() ^ shipped.failed.keys()):
-        return "runs failed in other beds than in the shipped ones"
     nothing: list[float | None] = [None] * count
     for place in dict.fromkeys((*shipped.values, *measured.values)):
         before, now = (table.values.get(place, nothing)[:count] for table in (shipped, measured))

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What the tables of a study gave on its test beds, as files have it: of a results folder, and shipped with the study.
 
-``api/beds.py`` writes ``beds-N.json``, :mod:`mptcplab.study.reference` writes ``cloud.json``. Every ``from_json`` here
-raises an error of :data:`mptcplab.metrics.stored.WRONG` for JSON data of another form.
+``api/beds.py`` writes ``beds-N.json``, :mod:`mptcplab.study.reference` writes ``cloud.json``.
 """
 
 from __future__ import annotations
@@ -59,9 +58,9 @@ class StoredCloudTable:
             values={(row, name): cell for row, columns in entry["values"].items() for name, cell in columns.items()},
             failed={int(position): int(count) for position, count in entry["failed"].items()},
             mptcplab=entry.get("mptcplab", ""),
-            kernels=entry.get("kernels", {}),
+            kernels=dict(entry.get("kernels", {})),
             measured_beds=entry.get(_MEASURED_BEDS),
-            repeated=repeated.get("kernels", {}),
+            repeated=dict(repeated.get("kernels", {})),
             repeated_beds=repeated.get("beds"),
         )
 

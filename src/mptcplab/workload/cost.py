@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Estimates of what workloads cost: CPU seconds, and bytes that their programs write.
 
-They were measured on one slow core. :mod:`mptcplab.plan.estimate` corrects them by the cost of finished runs.
+They were measured on one slow core. :mod:`mptcplab.plan.forecast` corrects them by the cost of finished runs.
 """
 
 from __future__ import annotations

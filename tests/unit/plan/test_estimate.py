@@ -75,6 +75,18 @@ def test_loss_and_round_trips_limit_a_transfer(tmp_path: Path) -> None:
     assert 30 < _seconds(tmp_path, sized, "links.link1.forward.loss=1 %")[1] < 120
 
 
+def test_radios_cost_time_of_their_own() -> None:
+    """Each further terminal has links to the access points, and a run that steers has a daemon, which asks them."""
+    few, many = (
+        load(STUDIES / "asakura2019" / "fifo-8.toml", overrides=[f"copies.terminal.count={count}"]).points[0].scenario
+        for count in (4, 8)
+    )
+    unsteered = many.model_copy(update={"steering": None})
+    seconds = [estimate_seconds(scenario) for scenario in (few, many, unsteered)]
+    assert seconds[0] + 60 * 0.02 < seconds[1], f"{seconds}: eight links more, of 5 ms in each of 60 s, are 2.4 s"
+    assert seconds[2] + 60 * 0.02 < seconds[1], f"{seconds}: 40 ms in each of 60 s are 2.4 s"
+
+
 def test_transfers_beside_each_other_share_a_link(tmp_path: Path) -> None:
     more = 'duration = "60 s"\n[workloads.other]\nkind = "flow"\nfrom = "client"\nto = "server"\nduration = "60 s"'
     alone, beside = _seconds(tmp_path, 'duration = "60 s"')[0], _seconds(tmp_path, more)[0]

@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 from SALib.analyze import pawn
-from tests.unit.example_studies import Labs, call, run_to_end
+from tests.unit.example_studies import Labs, call, run_to_end, second_fails
 
 from mptcplab.api import beds as bed_jobs
 from mptcplab.errors import Exit, InputError, LabError, MissingError
@@ -396,25 +396,46 @@ def test_repeated_beds_confirm_what_is_shipped(studies: Path, tmp_path: Path) ->
     assert reference.repeat(tmp_path / "one") == ["made/1: 1 of 4 beds repeated digit for digit"]
     assert json.loads(file.read_text()) == before, "the same build is named already"
     before["tables"]["1"]["kernels"] = {"7.2": "earlier"}
+    before["tables"]["gone"] = before["tables"]["1"] | {"form": "earlier"}
     file.write_text(json.dumps(before))
     reference.repeat(tmp_path / "one")
-    entry = json.loads(file.read_text())["tables"]["1"]
-    assert entry.pop("repeated") == {"kernels": builds, "beds": 1}
-    assert entry == before["tables"]["1"], "nothing else changes"
+    after = json.loads(file.read_text())
+    assert after["tables"]["1"].pop("repeated") == {"kernels": builds, "beds": 1}
+    assert after == before, "nothing else changes"
     stored = StoredCloud.read(file).tables["1"]
     assert (stored.kernels, stored.latest_kernels, stored.repeated_beds) == ({"7.2": "earlier"}, builds, 1)
-    cell = before["tables"]["1"]["values"]["8 Mbit/s"]["tcp"]
-    cell[0] += 0.001
-    file.write_text(json.dumps(before | {"tables": {"1": before["tables"]["1"] | {"repeated": {"kernels": {}}}}}))
-    expected = f"made/1: differs in bed 1 at 8 Mbit/s, tcp: {cell[0]} is shipped, {cell[0] - 0.001} repeated"
-    assert reference.repeat(tmp_path / "one") == [expected]
-    assert "repeated" not in json.loads(file.read_text())["tables"]["1"], "nor what was repeated earlier"
-    cell[0] -= 0.001
-    cell[1] += 0.001
-    file.write_text(json.dumps(before))
-    assert reference.repeat(tmp_path / "one") == ["made/1: 1 of 4 beds repeated digit for digit"], "another bed"
     run_to_end(tmp_path / "quick", "made", "--beds", "1", "--quick")
-    assert "no beds in" in reference.repeat(tmp_path / "quick")[0]
+    confirmed = file.read_text()
+    assert "another form" in reference.repeat(tmp_path / "quick")[0]
+    assert file.read_text() == confirmed
+
+
+@pytest.mark.slow
+def test_repeated_beds_that_differ_confirm_nothing(labs: Labs, studies: Path, tmp_path: Path) -> None:
+    """Of several files each is compared. Runs that failed say nothing, not even against an earlier repetition."""
+    (studies / "made" / FILE).write_text(_MADE)
+    run_to_end(tmp_path, "made", "--beds", "4")
+    reference.write(tmp_path)
+    file, out = studies / "made" / CLOUD, tmp_path / "made"
+    shipped = json.loads(file.read_text())
+    table = shipped["tables"]["1"]
+    builds, table["kernels"] = table["kernels"], {"7.2": "earlier"}
+    table["repeated"] = {"kernels": builds, "beds": 4}
+    cells = table["values"]["8 Mbit/s"]["tcp"]
+    cells[1] += 0.001
+    file.write_text(json.dumps(shipped))
+    run_to_end(tmp_path, "made", "--beds", "1")
+    differs = f"made/1: differs in bed 2 at 8 Mbit/s, tcp: {cells[1]} is shipped, {cells[1] - 0.001} repeated"
+    assert reference.repeat(tmp_path) == [differs, "made/1: 1 of 4 beds repeated digit for digit"]
+    assert "repeated" not in json.loads(file.read_text())["tables"]["1"], "nor what was repeated earlier"
+    (out / "beds-4.json").unlink()
+    file.write_text(json.dumps(shipped))
+    reference.repeat(tmp_path)
+    assert json.loads(file.read_text()) == shipped, "four beds on the same build say more than one"
+    labs.fate = second_fails
+    call(tmp_path / "broken", "made", "--beds", "2")
+    assert reference.repeat(tmp_path / "broken") == ["made/1: beds-2.json has failed runs"]
+    assert json.loads(file.read_text()) == shipped
 
 
 @pytest.mark.usefixtures("labs")

@@ -41,7 +41,7 @@ from mptcplab.study.verdict import JudgedCell, JudgedTable, counted_tables, judg
 _STUDIES = ROOT / "src" / "mptcplab" / "studies"
 #: The page that lists every value, relative to the folder of pages.
 _VALUES_PAGE = "studies-values.md"
-#: Ends the heads of what was done on test beds.
+#: The end of a column's head, for tables over test beds.
 _OVER_BEDS = " over beds"
 
 
@@ -77,10 +77,11 @@ def kernels() -> str:
     """
     tables: dict[tuple[str, str], list[tuple[str, str]]] = {}
     for name in study_names():
-        once = [("", table.latest_kernels, table.repeated) for table in map(find_shipped, select(name)) if table]
-        cloud = StoredCloud.read(select(name)[0].folder / CLOUD)
-        over_beds = [(_OVER_BEDS, table.latest_kernels, table.repeated) for table in cloud.tables.values()]
-        for where, builds, repeated in (*once, *over_beds):
+        on_own_bed = [("", table.latest_kernels, table.repeated) for table in map(find_shipped, select(name)) if table]
+        file = select(name)[0].folder / CLOUD
+        stored = StoredCloud.read(file).tables.values() if file.is_file() else ()
+        over_beds = [(_OVER_BEDS, table.latest_kernels, table.repeated) for table in stored]
+        for where, builds, repeated in (*on_own_bed, *over_beds):
             how = f"tables {'repeated' if repeated else 'measured'}{where}"
             for build in builds.items():
                 tables.setdefault(build, []).append((f"`{name}`", how))

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -35,8 +35,8 @@ _AUTOMATIC = ("kernel", "ra", "redirect")
 
 
 @dataclass(frozen=True)
-class Address:
-    """An address of an interface, an entry of `ip -j -d address show`. None is what it does not have.
+class SavedAddress:
+    """An address of an interface, an entry of `ip -j -d address show`. What it does not have is None.
 
     ``lifetimes`` are in seconds, by the words of `ip address`, without endless ones. ``flags`` are such words, too.
     """
@@ -54,7 +54,7 @@ class Address:
     is_temporary: bool
 
     @classmethod
-    def from_json(cls, entry: Mapping[str, Any]) -> Address:
+    def from_json(cls, entry: Mapping[str, Any]) -> SavedAddress:
         """Return the address. :raises KeyError: if the entry lacks what every address has."""
         return cls(
             family=entry["family"],
@@ -83,8 +83,8 @@ class Address:
 
 
 @dataclass(frozen=True)
-class Route:
-    """A route of a node, an entry of `ip -j route show table all`. None is what it does not have.
+class SavedRoute:
+    """A route of a node, an entry of `ip -j route show table all`. What it does not have is None or empty.
 
     ``words`` follow the gateway in `ip route add`. ``devices`` are all that it leads through.
     ``unknown`` names what cannot be put back.
@@ -101,7 +101,7 @@ class Route:
     unknown: tuple[str, ...]
 
     @classmethod
-    def from_json(cls, family: str, entry: Mapping[str, Any]) -> Route:
+    def from_json(cls, family: str, entry: Mapping[str, Any]) -> SavedRoute:
         """Return the route of ``family``, which the entry does not name. :raises KeyError: if it has no destination."""
         via = entry.get("via")
         gateway = [str(via["family"]), str(via["host"])] if via is not None else []
@@ -129,7 +129,7 @@ class Route:
 
 
 @dataclass(frozen=True)
-class Neighbour:
+class SavedNeighbour:
     """A permanent neighbour of an interface: its address, and its link-layer address."""
 
     address: str
@@ -140,22 +140,24 @@ class Neighbour:
 class InterfaceState:
     """The state of one interface as the node's programs print it: see `survey.sh`.
 
-    ``sizes`` has the largest sizes of aggregates by the names of `ip link`, ``routes`` all of the node, ``features``
-    the output of `ethtool -k`, ``settings`` the values by the paths of their files.
+    ``sizes`` has the largest sizes of aggregates by the names of `ip link`, ``routes`` all routes of the node,
+    ``features`` the output of `ethtool -k`, ``settings`` the values by the paths of their files.
     """
 
     device: str
     mtu: int
     is_up: bool
-    sizes: Mapping[str, int] = field(default_factory=dict)
-    addresses: Sequence[Address] = ()
-    routes: Sequence[Route] = ()
-    neighbours: Sequence[Neighbour] = ()
-    features: str = ""
-    settings: Mapping[str, str] = field(default_factory=dict)
+    sizes: Mapping[str, int]
+    addresses: Sequence[SavedAddress]
+    routes: Sequence[SavedRoute]
+    neighbours: Sequence[SavedNeighbour]
+    features: str
+    settings: Mapping[str, str]
 
     def commands(self) -> list[str]:
-        """Return shell commands that give back everything, in order; `r` in front logs a failure and goes on.
+        """Return shell commands that give back everything, in order.
+
+        `r` and `a` in front are functions of `keeper.sh`, which log a failure and go on.
 
         :raises InputError: naming what cannot be given back.
         """
@@ -174,7 +176,7 @@ class InterfaceState:
             lines.append(_line("r", *words, "dev", self.device, "nud", "permanent"))
         return lines
 
-    def _lost_addresses(self) -> Iterator[Address]:
+    def _lost_addresses(self) -> Iterator[SavedAddress]:
         """Yield the addresses that the kernel does not make itself."""
         # A mode other than 1 makes the address of the link itself again.
         makes_own = self.settings.get(f"/proc/sys/net/ipv6/conf/{self.device}/addr_gen_mode") != "1"
@@ -183,7 +185,7 @@ class InterfaceState:
             if not (address.is_temporary or is_own):
                 yield address
 
-    def _lost_routes(self) -> list[Route]:
+    def _lost_routes(self) -> list[SavedRoute]:
         """Return the routes that the kernel does not add itself; those through gateways last, which others lead to."""
         sources = {address.local for address in self.addresses}
         routes = []
@@ -227,7 +229,7 @@ def _restore_error(device: str, text: str, hint: str) -> InputError:
 def parse_saved(device: str, sections: Mapping[str, str]) -> InterfaceState:
     """Return the state of ``device`` from what `survey.sh` printed."""
     routes = [
-        Route.from_json(family, entry)
+        SavedRoute.from_json(family, entry)
         for family, section in (("inet", "routes4"), ("inet6", "routes6"))
         for entry in json.loads(sections[section] or "[]")
     ]
@@ -239,9 +241,9 @@ def parse_saved(device: str, sections: Mapping[str, str]) -> InterfaceState:
         mtu=interface["mtu"],
         is_up="UP" in interface["flags"],
         sizes={name: interface[name] for name in _SIZES if name in interface},
-        addresses=[Address.from_json(entry) for entry in interface.get("addr_info", ()) if entry],
+        addresses=[SavedAddress.from_json(entry) for entry in interface.get("addr_info", ()) if entry],
         routes=routes,
-        neighbours=[Neighbour(entry["dst"], entry["lladdr"]) for entry in neighbours],
+        neighbours=[SavedNeighbour(entry["dst"], entry["lladdr"]) for entry in neighbours],
         features=sections[f"features {device}"],
         settings={path: value for path, _, value in settings},
     )
