@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
@@ -14,6 +15,7 @@ from mptcplab.study.judgement import DEPENDS, IN_BEDS, OPEN, ClaimVerdict, judge
 from mptcplab.study.library import SelectedTable, select, study_names
 from mptcplab.study.measurement import TableSource, combine_values, find_shipped, ratio, shipped_values
 from mptcplab.study.schema import PublishedTable
+from mptcplab.study.stored_cloud import CLOUD, StoredCloud
 from mptcplab.study.verdict import counted_tables, judge_cells, judge_shipped
 
 #: Shipped numbers have seven digits.
@@ -26,13 +28,23 @@ def _with_seeds() -> list[SelectedTable]:
 
 def test_all_values_are_of_one_build_of_each_kernel() -> None:
     """Studies can be compared with one another: no table is of a kernel that was built from other sources."""
-    tables: dict[str, dict[tuple[str, str], list[str]]] = {}
+    builds_of: dict[str, Mapping[str, str]] = {}
     for selected in select(None):
         shipped = find_shipped(selected)
         assert shipped is not None, f"{selected.name} is not shipped"
-        for release, key in shipped.latest_kernels.items():
+        builds_of[selected.name] = shipped.latest_kernels
+    for name in study_names():
+        file = select(name)[0].folder / CLOUD
+        if not file.is_file():
+            continue
+        cloud = StoredCloud.read(file)
+        builds_of |= {f"{name}/{number} over beds": table.latest_kernels for number, table in cloud.tables.items()}
+    tables: dict[str, dict[tuple[str, str], list[str]]] = {}
+    for name, builds in builds_of.items():
+        assert builds, f"{name} names no kernel"
+        for release, key in builds.items():
             series = re.sub(r"^(\d+\.\d+)\.\d+", r"\1", release)
-            tables.setdefault(series, {}).setdefault((release, key), []).append(selected.name)
+            tables.setdefault(series, {}).setdefault((release, key), []).append(name)
     mixed = {series: builds for series, builds in tables.items() if len(builds) > 1}
     assert not mixed, f"measure tables of one build anew, or repeat them with `study.reference --repeat`: {mixed}"
 
