@@ -474,7 +474,7 @@ def _loss_of_samples(subflows: Sequence[Subflow]) -> Estimate:
     return Estimate(
         value=again / sent if sent else 0.0,
         kind="bound",
-        method="share retransmitted: samples do not tell random loss from a full queue",
+        method="share retransmitted: samples cannot distinguish random loss from a full queue",
         is_upper=True,
         samples=sum(len(subflow.samples) for subflow in subflows),
     )

@@ -198,8 +198,8 @@ def _repeat_cloud(results: Path, tables: Sequence[SelectedTable]) -> list[str]:
                 known[number] = replace(known[number], repeated={}, repeated_beds=None)
             else:
                 known[number] = _name_build(known[number], table.kernels, count)
-    shipped = StoredCloud.read(folder / CLOUD)
     if known != current.tables:
+        shipped = StoredCloud.read(folder / CLOUD)  # also has the tables in an earlier form
         write_text(folder / CLOUD, _text(replace(shipped, tables={**shipped.tables, **known}).to_json()))
     return lines
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the tables of a study gave on its test beds, as files have it: of a results folder, and shipped with the study.
+"""Values of a study's tables over its test beds, as stored in a results folder and as shipped with the study.
 
 ``api/beds.py`` writes ``beds-N.json``, :mod:`mptcplab.study.reference` writes ``cloud.json``.
 """
@@ -124,6 +124,12 @@ class StoredCloud:
 def bed_files(results: Path) -> list[Path]:
     """Return what ``mptcplab reproduce --beds`` wrote to the results folder of a study."""
     return sorted(results.glob("beds-*.json"))
+
+
+def read_shipped_tables(folder: Path) -> Mapping[str, StoredCloudTable]:
+    """Return the tables over beds, in any form, that are shipped in the folder of a study; none if it has no beds."""
+    file = folder / CLOUD
+    return StoredCloud.read(file).tables if file.is_file() else {}
 
 
 def read_current(file: Path, tables: Sequence[SelectedTable], space: BedSpace) -> StoredCloud | None:

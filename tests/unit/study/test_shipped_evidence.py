@@ -15,7 +15,7 @@ from mptcplab.study.judgement import DEPENDS, IN_BEDS, OPEN, ClaimVerdict, judge
 from mptcplab.study.library import SelectedTable, select, study_names
 from mptcplab.study.measurement import TableSource, combine_values, find_shipped, ratio, shipped_values
 from mptcplab.study.schema import PublishedTable
-from mptcplab.study.stored_cloud import CLOUD, StoredCloud
+from mptcplab.study.stored_cloud import read_shipped_tables
 from mptcplab.study.verdict import counted_tables, judge_cells, judge_shipped
 
 #: Shipped numbers have seven digits.
@@ -34,11 +34,8 @@ def test_all_values_are_of_one_build_of_each_kernel() -> None:
         assert shipped is not None, f"{selected.name} is not shipped"
         builds_of[selected.name] = shipped.latest_kernels
     for name in study_names():
-        file = select(name)[0].folder / CLOUD
-        if not file.is_file():
-            continue
-        cloud = StoredCloud.read(file)
-        builds_of |= {f"{name}/{number} over beds": table.latest_kernels for number, table in cloud.tables.items()}
+        over_beds = read_shipped_tables(select(name)[0].folder)
+        builds_of |= {f"{name}/{number} over beds": table.latest_kernels for number, table in over_beds.items()}
     tables: dict[str, dict[tuple[str, str], list[str]]] = {}
     for name, builds in builds_of.items():
         assert builds, f"{name} names no kernel"

@@ -35,7 +35,7 @@ from mptcplab.study.notes import (
     verdict_text,
     with_unit,
 )
-from mptcplab.study.stored_cloud import CLOUD, StoredCloud
+from mptcplab.study.stored_cloud import CLOUD, read_shipped_tables
 from mptcplab.study.verdict import JudgedCell, JudgedTable, counted_tables, judge_shipped
 
 _STUDIES = ROOT / "src" / "mptcplab" / "studies"
@@ -78,9 +78,8 @@ def kernels() -> str:
     tables: dict[tuple[str, str], list[tuple[str, str]]] = {}
     for name in study_names():
         on_own_bed = [("", table.latest_kernels, table.repeated) for table in map(find_shipped, select(name)) if table]
-        file = select(name)[0].folder / CLOUD
-        stored = StoredCloud.read(file).tables.values() if file.is_file() else ()
-        over_beds = [(_OVER_BEDS, table.latest_kernels, table.repeated) for table in stored]
+        stored = read_shipped_tables(select(name)[0].folder)
+        over_beds = [(_OVER_BEDS, table.latest_kernels, table.repeated) for table in stored.values()]
         for where, builds, repeated in (*on_own_bed, *over_beds):
             how = f"tables {'repeated' if repeated else 'measured'}{where}"
             for build in builds.items():

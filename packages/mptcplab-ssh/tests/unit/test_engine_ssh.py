@@ -191,7 +191,7 @@ ADDRESS: dict[str, Any] = {
 
 
 def _sections(routes: list[dict[str, Any]], **others: str) -> dict[str, str]:
-    """What `survey.sh` prints of the node of the interface ``eth1``."""
+    """Return the output of `survey.sh` on a node with the interface ``eth1``, by section."""
     empty = {f"{name} eth1": "" for name in ("neighbours", "features", "settings")}
     known = {"address eth1": json.dumps([ADDRESS]), "routes4": json.dumps(routes), "routes6": ""}
     return empty | known | {f"{name} eth1": text for name, text in others.items()}
