@@ -3,22 +3,15 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, partial
-from importlib.metadata import version
+from functools import cache
 from pathlib import Path
 from statistics import median
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
-from mptcplab.cache import cache_root
 from mptcplab.errors import LabError
-from mptcplab.files import write_text
 from mptcplab.metrics.stored import WRONG
 from mptcplab.stats import Interval
 from mptcplab.study.beds import BedSpace, SampledBed, read_beds
@@ -26,12 +19,8 @@ from mptcplab.study.judgement import FAILS, HOLDS, judge_claim
 from mptcplab.study.library import SelectedTable, select
 from mptcplab.study.measurement import TableValues, Value
 from mptcplab.study.schema import Claim
+from mptcplab.study.sensitivity import MIN_BEDS_FOR_CAUSES, BedSensitivity, Causes
 from mptcplab.study.stored_cloud import CLOUD, BedValues, StoredCloud, bed_files, merge_clouds, read_current
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
 
 # Judge published values and claims over many test beds (:mod:`mptcplab.study.beds`): in which of them they agree.
 #
@@ -39,8 +28,7 @@ if TYPE_CHECKING:
 # the band of the published value. A claim holds in a bed if the values of its runs are as claimed; a trend is judged
 # by its first and its last row, since a single run says nothing about small steps between them.
 #
-# For each value and claim, the axes that move it are named: those whose PAWN index (Pianosi and Wagener 2015, from
-# SALib) is larger than the largest index of as many axes without any effect, in 95 of 100 cases.
+# For each value and claim, the axes that move it are named (:mod:`mptcplab.study.sensitivity`).
 #
 # Everything is computed from the file that `mptcplab reproduce --beds` writes, so that it can be computed again
 # from what is shipped with a study.
@@ -49,21 +37,7 @@ IN_ALL, IN_SOME, IN_NONE = "agrees in at least 95 % of beds", "agrees in some be
 CLASSES = (IN_ALL, IN_SOME, IN_NONE)
 NOT_MEASURED = "not measured"
 _ALMOST_ALL = 0.95
-#: With fewer beds, no statement about what moves a value is made.
-MIN_BEDS_FOR_CAUSES = 32
-#: Columns without any effect, from which the threshold of the index is taken, and the level for all axes together.
-_NULL_COLUMNS = 600
-_LEVEL = 0.05
-_SLICES = 5
-_SEED = 1
-_MAX_CAUSES = 3
 _DIGITS = 7
-#: Digits of the hash of what an index is computed from.
-_DIGEST = 32
-
-#: Finds the axes that move a value, the strongest first. That takes long, and few of them are shown: nobody finds what
-#: nobody reads.
-Causes = Callable[[], tuple[str, ...]]
 
 
 @dataclass(frozen=True)
@@ -211,7 +185,7 @@ def values_by_bed(selected: SelectedTable, measured: Sequence[TableValues]) -> B
 
 def judge_cloud(stored: StoredCloud, tables: Sequence[SelectedTable], space: BedSpace) -> Cloud:
     """Return the values and claims of ``tables`` of one study over the beds of ``stored``, with their verdicts."""
-    causes = _CausesOfStudy(stored.beds, space)
+    causes = BedSensitivity(stored.beds, space)
     values: list[CloudValue] = []
     claims: list[CloudClaim] = []
     failed_runs, common = 0, len(stored.beds)
@@ -239,7 +213,7 @@ def median_or_nan(values: Sequence[float]) -> float:
 
 
 def _published_values(
-    selected: SelectedTable, measured: BedValues, failed: frozenset[int], causes: _CausesOfStudy, *, is_quick: bool
+    selected: SelectedTable, measured: BedValues, failed: frozenset[int], causes: BedSensitivity, *, is_quick: bool
 ) -> Iterator[CloudValue]:
     """Yield the published values that were measured.
 
@@ -298,79 +272,6 @@ def _holds(claim: Claim, selected: SelectedTable, measured: BedValues, at: int, 
 def _without_uncertainty(value: float | None) -> Value | None:
     """Return a value without uncertainty: a bed has one run, and is judged by what that gave."""
     return None if value is None else Value(Interval(value, 0.0, 2), dict.fromkeys((0, 1), value))
-
-
-class _CausesOfStudy:
-    """Which beds had which value, and where these beds are on the axes of the value's table."""
-
-    def __init__(self, beds: Sequence[SampledBed], space: BedSpace) -> None:
-        self._space = space
-        self._rows = [bed.coordinates for bed in beds]
-
-    def finder_for(self, table: str, values: Sequence[float | None]) -> Causes:
-        """Return what finds the axes of ``table`` that move ``values``, one for each bed."""
-        known = tuple(float(value) for value in values if value is not None)
-        if len(known) < MIN_BEDS_FOR_CAUSES or max(known) == min(known):
-            return tuple
-        axes = [(at, axis.name) for at, axis in enumerate(self._space.axes) if table in axis.tables]
-        rows = [row for row, value in zip(self._rows, values, strict=True) if value is not None]
-        columns = tuple(tuple(float(row[at]) for row in rows) for at, _ in axes)
-        return partial(_find_causes, tuple(name for _, name in axes), columns, known)
-
-
-@cache
-def _find_causes(
-    names: tuple[str, ...], columns: tuple[tuple[float, ...], ...], values: tuple[float, ...]
-) -> tuple[str, ...]:
-    """Return those axes of ``names`` that move ``values``. ``columns`` has the coordinates of the beds on each axis."""
-    import numpy as np
-
-    threshold = float(np.quantile(_null_indices(len(values)), (1 - _LEVEL) ** (1 / len(names))))
-    strengths = zip(_indices(np.array(columns).T, np.array(values)), names, strict=True)
-    above = sorted(((strength, name) for strength, name in strengths if strength > threshold), reverse=True)
-    return tuple(name for _, name in above[:_MAX_CAUSES])
-
-
-@cache
-def _null_indices(beds: int) -> list[float]:
-    """Return the indices of axes without effect. The strongest of some axes exceeds their quantile in 5 % of the cases.
-
-    An index depends on ranks only, so any continuous values without ties serve.
-    """
-    import numpy as np
-
-    random = np.random.default_rng(_SEED)
-    return _indices(random.random((beds, _NULL_COLUMNS)), random.random(beds))
-
-
-def _indices(columns: NDArray[np.float64], values: NDArray[np.float64]) -> list[float]:
-    """Return PAWN's index of each column: the mean over slices, which also sees an axis of which one value matters.
-
-    One index takes milliseconds, and a whole study many seconds. So indices are kept in the cache folder.
-    """
-    count = columns.shape[1]
-    digest = hashlib.sha256(f"{_libraries()} {_SLICES} {_SEED} {columns.shape}".encode())
-    digest.update(columns.tobytes())
-    digest.update(values.tobytes())
-    file = cache_root() / "indices" / f"{digest.hexdigest()[:_DIGEST]}.json"
-    with suppress(OSError, *WRONG):
-        kept = [float(index) for index in json.loads(file.read_text())]
-        if len(kept) == count:
-            return kept
-    from SALib.analyze import pawn
-
-    problem = {"num_vars": count, "names": [str(at) for at in range(count)], "bounds": [[0.0, 1.0]] * count}
-    indices = [float(index) for index in pawn.analyze(problem, columns, values, S=_SLICES, seed=_SEED)["mean"]]
-    with suppress(OSError):  # What cannot be kept is computed again.
-        file.parent.mkdir(parents=True, exist_ok=True)
-        write_text(file, json.dumps(indices))
-    return indices
-
-
-@cache
-def _libraries() -> str:
-    """Return what computes an index."""
-    return " ".join(f"{name} {version(name)}" for name in ("SALib", "scipy", "numpy"))
 
 
 def _round_mean(value: Value | None) -> float | None:

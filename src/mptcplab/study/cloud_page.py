@@ -19,13 +19,13 @@ from mptcplab.study.cloud import (
     IN_ALL,
     IN_NONE,
     IN_SOME,
-    MIN_BEDS_FOR_CAUSES,
     Cloud,
     CloudValue,
     median_or_nan,
 )
 from mptcplab.study.library import SelectedTable
 from mptcplab.study.notes import NONE, with_unit
+from mptcplab.study.sensitivity import MIN_BEDS_FOR_CAUSES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

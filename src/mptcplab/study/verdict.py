@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from mptcplab.stats import Interval
-from mptcplab.study.cloud import IN_ALL, IN_SOME, MIN_BEDS_FOR_CAUSES, CloudValue, values_over_beds
+from mptcplab.study.cloud import IN_ALL, IN_SOME, CloudValue, values_over_beds
 from mptcplab.study.judgement import (
     AGREES,
     DEPENDS,
@@ -46,6 +46,7 @@ from mptcplab.study.measurement import (
 )
 from mptcplab.study.parts import CellReason, Parameter, is_explained
 from mptcplab.study.schema import PublishedValue
+from mptcplab.study.sensitivity import MIN_BEDS_FOR_CAUSES
 
 # Compare published values with measured ones, and classify each. A study's data cannot set a class.
 #

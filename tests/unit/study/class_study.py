@@ -7,10 +7,11 @@ import tomllib
 from pathlib import Path
 
 from mptcplab.stats import mean_interval
-from mptcplab.study.cloud import MIN_BEDS_FOR_CAUSES, CloudValue
+from mptcplab.study.cloud import CloudValue
 from mptcplab.study.library import SelectedTable
 from mptcplab.study.measurement import TableSource, Value
 from mptcplab.study.schema import Study
+from mptcplab.study.sensitivity import MIN_BEDS_FOR_CAUSES
 from mptcplab.study.verdict import JudgedTable, judge
 
 STUDY = """

@@ -29,17 +29,16 @@ from mptcplab.study.cloud import (
     IN_ALL,
     IN_NONE,
     IN_SOME,
-    MIN_BEDS_FOR_CAUSES,
     Cloud,
     CloudClaim,
     CloudValue,
-    _indices,
     agreement_class,
     judge_cloud,
     shipped_cloud,
 )
 from mptcplab.study.cloud_page import find_ends, save_cloud, summarise
 from mptcplab.study.library import SelectedTable, select, study_names, table_job
+from mptcplab.study.sensitivity import MIN_BEDS_FOR_CAUSES, _indices
 from mptcplab.study.stored_cloud import CLOUD, StoredCloud, merge_clouds
 
 _MADE = """

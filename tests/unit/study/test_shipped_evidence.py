@@ -10,11 +10,12 @@ from dataclasses import replace
 import pytest
 
 from mptcplab.stats import mean_interval
-from mptcplab.study.cloud import MIN_BEDS_FOR_CAUSES, shipped_cloud
+from mptcplab.study.cloud import shipped_cloud
 from mptcplab.study.judgement import DEPENDS, IN_BEDS, OPEN, ClaimVerdict, judge_by_ratio_column, judge_claims
 from mptcplab.study.library import SelectedTable, select, study_names
 from mptcplab.study.measurement import TableSource, combine_values, find_shipped, ratio, shipped_values
 from mptcplab.study.schema import PublishedTable
+from mptcplab.study.sensitivity import MIN_BEDS_FOR_CAUSES
 from mptcplab.study.stored_cloud import read_shipped_tables
 from mptcplab.study.verdict import counted_tables, judge_cells, judge_shipped
 
