@@ -36,6 +36,30 @@ _MAX_NAMED = 3
 
 
 @dataclass(frozen=True)
+class RecordedRun:
+    """The run of a recording: the digest of its scenario and seed, its settings, and what else determined it."""
+
+    digest: str
+    seed: int
+    settings: tuple[tuple[str, str], ...]
+    facts: dict[str, Any]
+
+    @property
+    def label(self) -> str:
+        """The run in the words of a report."""
+        return ", ".join([*(f"{key} = {value}" for key, value in self.settings), f"seed {self.seed}"])
+
+
+def read_run(recording: Recording) -> RecordedRun:
+    """Return the run of a recording. :raises LabError: if the recording cannot be read."""
+    manifest = recording.manifest
+    scenario, seed = manifest["scenario"], manifest["seed"]
+    settings = tuple((str(key), str(value)) for key, value in manifest["settings"])
+    facts = {name: fact for name, fact in manifest["facts"].items() if name not in ("scenario", "seed")}
+    return RecordedRun(run_digest(scenario, seed), seed, settings, facts)
+
+
+@dataclass(frozen=True)
 class NumberComparison:
     """New recordings beside a pack's, by run.
 
@@ -96,17 +120,15 @@ def compare_recordings(manifest: Manifest, folders: Iterable[Path], architecture
     packed = {recording.run: recording for recording in manifest.recordings.values()}
     same, differing, facts, compared = 0, {}, dict[str, None](), set()
     for folder in dict.fromkeys(folders):
-        new = Recording(folder).manifest
-        run = run_digest(new["scenario"], new["seed"])
-        if run not in packed:
+        new = read_run(Recording(folder))
+        if new.digest not in packed:
             continue
-        compared.add(run)
-        old, digests = packed[run], number_digests(folder)
+        compared.add(new.digest)
+        old, digests = packed[new.digest], number_digests(folder)
         files = tuple(sorted(name for name in {*old.files, *digests} if old.files.get(name) != digests.get(name)))
-        facts.update(dict.fromkeys(_differences(old.facts, new["facts"])))
+        facts.update(dict.fromkeys(_differences(old.facts, new.facts)))
         if files:
-            label = ", ".join([*(f"{key} = {value}" for key, value in new["settings"]), f"seed {new['seed']}"])
-            differing[label] = files
+            differing[new.label] = files
         else:
             same += 1
     if architecture != manifest.architecture:

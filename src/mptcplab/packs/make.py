@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import platform
 from collections.abc import Iterable, Iterator
@@ -30,7 +29,7 @@ from mptcplab.packs.archive import (
     run_digest,
     write_archive,
 )
-from mptcplab.packs.compare import number_digests
+from mptcplab.packs.compare import number_digests, read_run
 from mptcplab.recording.record import Recording, is_complete
 from mptcplab.scenario.document import NamedFiles
 from mptcplab.scenario.load import Experiment, load
@@ -139,9 +138,9 @@ def _find_recordings(experiment: Experiment, results: Path) -> tuple[dict[str, R
     folders = sorted(folder for folder in (results / "runs").glob("*") if is_complete(folder))
     recordings: dict[str, Recording] = {}
     for folder in folders:
-        manifest = Recording(folder).manifest
-        if run_digest(manifest["scenario"], manifest["seed"]) in wanted:
-            recordings[folder.name] = Recording(folder)
+        recording = Recording(folder)
+        if read_run(recording).digest in wanted:
+            recordings[folder.name] = recording
     if not recordings:
         message = f"'{results}' has no recording of this scenario's runs"
         hint = "name the results folder of `mptcplab run` with this file and without --set and --seed"
@@ -156,20 +155,9 @@ def _recording_members(name: str, recording: Recording) -> dict[str, bytes]:
 
 
 def _describe(recording: Recording) -> PackedRecording:
-    manifest = recording.manifest
-    return PackedRecording(
-        run=run_digest(manifest["scenario"], manifest["seed"]),
-        seed=manifest["seed"],
-        settings=tuple((str(key), str(value)) for key, value in manifest["settings"]),
-        facts=known_facts(manifest["facts"]),
-        files=number_digests(recording.folder),
-    )
-
-
-def known_facts(facts: dict[str, Any]) -> dict[str, Any]:
-    """Return what determined a run besides its scenario and seed, as JSON data."""
-    kept: dict[str, Any] = json.loads(json.dumps({k: v for k, v in facts.items() if k not in ("scenario", "seed")}))
-    return kept
+    run = read_run(recording)
+    files = number_digests(recording.folder)
+    return PackedRecording(run=run.digest, seed=run.seed, settings=run.settings, facts=run.facts, files=files)
 
 
 def _kernel_key(name: str) -> str | None:

@@ -19,6 +19,7 @@ ROOMS = (
     "explain",
     "workload",
     "capture",
+    "packs",
     "study",
     "api",
     "serve",
@@ -52,6 +53,9 @@ UNTYPED = {
     ),
     "the contract with campaign/contract.py, whose code is part of every run's identity": (
         "WorkloadBase.sends_to_client", "WorkloadBase.ends", "WorkloadBase._drop_unset",
+    ),
+    "what determined a run, which packs of strangers may have in any form": (
+        "PackedRecording.facts", "RecordedRun.facts", "_differences", "run_digest",
     ),
     "rows of data frames": ("items.rows", "_labels", "_run_row", "_table_row", "_frame"),
     "parts of JSON data that are written": (
