@@ -19,10 +19,11 @@ import json
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 from mptcplab.errors import InputError, LabError
+from mptcplab.kernel.code_digests import FILE, CodeDigest, digest_of_input, read_code_digests
 from mptcplab.prebuilt import find_shipped_folder
 
 DEFAULT_VERSION = "7.2"
@@ -68,15 +69,21 @@ MACHINE_PATCHES = "[0-9][0-9][0-9][0-9]-um-*.patch"
 
 @dataclass(frozen=True)
 class NamedFile:
-    """A file: its name (relative, with slashes) and its content."""
+    """A file: its name (relative, with slashes) and its content. ``counts_as`` is its hash in keys, if not its own."""
 
     name: str
     content: bytes
+    counts_as: str = ""
 
     @property
     def sha256(self) -> str:
         """Hash of the content alone, hexadecimal."""
         return hashlib.sha256(self.content).hexdigest()
+
+    @property
+    def input_digest(self) -> str:
+        """The hash by which the file counts in keys: comments do not (:mod:`mptcplab.kernel.code_digests`)."""
+        return self.counts_as or self.sha256
 
 
 @dataclass(frozen=True)
@@ -89,13 +96,13 @@ class KernelInputs:
 
     @property
     def digest(self) -> str:
-        """Hash of these inputs and of the recipe; comments in the fragment don't count."""
+        """Hash of these inputs and of the recipe. Comments don't count."""
         return _hash(
             {
                 "recipe": RECIPE,
                 "options": option_lines(self.fragment),
-                "patches": [[patch.name, patch.sha256] for patch in self.patches],
-                "overlay": [[file.name, file.sha256] for file in self.overlay],
+                "patches": [[patch.name, patch.input_digest] for patch in self.patches],
+                "overlay": [[file.name, file.input_digest] for file in self.overlay],
             }
         )
 
@@ -196,6 +203,7 @@ def load_inputs(version: str, *, variant: str = "", directory: Path | None = Non
     Fixes are applied last.
     """
     directory = directory or data_dir()
+    read = partial(_read_named, directory=directory, known=read_code_digests(directory / FILE))
     patches = directory / "patches"
     plain = is_plain(variant)
     pattern = MACHINE_PATCHES if plain else "*.patch"
@@ -206,7 +214,7 @@ def load_inputs(version: str, *, variant: str = "", directory: Path | None = Non
     of_version = sorted((patches / version).glob(pattern))
     by_name = {path.name: path for path in (*sorted(patches.glob(common)), *of_version)}
     added = [directory / "options" / part for part in _OPTIONS if part in parts]
-    files = () if plain else tuple(_read_named(path, directory) for path in _sources(directory / "net"))
+    files = () if plain else tuple(read(path, directory) for path in _sources(directory / "net"))
     configs = [directory / "config" / f"{name}.config" for name in ("lab", *options)]
     configs += (directory / "config").glob(f"{version}.config")
     fragments = [path.read_text() for path in configs]
@@ -216,13 +224,13 @@ def load_inputs(version: str, *, variant: str = "", directory: Path | None = Non
     return KernelInputs(
         fragment="\n".join(fragments),
         patches=(
-            *(_read_named(path, patches) for path in by_name.values()),
-            *(_read_named(path, directory) for folder in added for path in sorted(folder.glob("*.patch"))),
-            *(_read_named(path, directory) for path in fixes),
+            *(read(path, patches) for path in by_name.values()),
+            *(read(path, directory) for folder in added for path in sorted(folder.glob("*.patch"))),
+            *(read(path, directory) for path in fixes),
         ),
         overlay=(
             *files,
-            *(_read_named(path, folder) for folder in added for path in _sources(folder) if path.parent != folder),
+            *(read(path, folder) for folder in added for path in _sources(folder) if path.parent != folder),
         ),
     )
 
@@ -263,8 +271,10 @@ def _is_source(path: Path) -> bool:
     return path.is_file() and not remnant
 
 
-def _read_named(path: Path, base: Path) -> NamedFile:
-    return NamedFile(path.relative_to(base).as_posix(), path.read_bytes())
+def _read_named(path: Path, base: Path, *, directory: Path, known: Mapping[str, CodeDigest]) -> NamedFile:
+    content, name = path.read_bytes(), path.relative_to(directory).as_posix()
+    counts_as = digest_of_input(name, content, known) if name in known else ""
+    return NamedFile(path.relative_to(base).as_posix(), content, counts_as)
 
 
 def _hash(value: object) -> str:
