@@ -52,6 +52,18 @@ def test_what_blocks_are_made_from_has_not_changed(page: Page) -> None:
     assert list(check.changed_inputs(page, stamps.load())) == []
 
 
+def test_the_digest_of_a_folder_changes_with_every_file_in_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stamps, "ROOT", tmp_path)
+    (tmp_path / "measured" / "ride").mkdir(parents=True)
+    digests = []
+    for name, text in (("two-paths.json", "1"), ("ride/train.json", "1"), ("ride/train.json", "2")):
+        (tmp_path / "measured" / name).write_text(text)
+        digests.append(stamps.digests([tmp_path / "measured"])["measured"])
+    (tmp_path / "measured" / "two-paths.json").rename(tmp_path / "measured" / "transfer.json")
+    digests.append(stamps.digests([tmp_path / "measured"])["measured"])
+    assert len(set(digests)) == len(digests)
+
+
 @pytest.mark.parametrize("name", [name for name, source in SOURCES.items() if source.is_cheap])
 def test_block_that_costs_nothing_is_up_to_date(name: str) -> None:
     (block,) = (block for page in PAGES for block in page.blocks if block.kind == "table" and block.name == name)
