@@ -27,6 +27,8 @@
 # make paper   the description of mptcplab as a paper, to build/paper/mptcplab.pdf; its numbers are those of the documentation
 # make wheels  the wheels of a release, to dist/: builds them twice, compares all bytes, and tries them without a compiler
 # make image   the container image, of the wheels; `make image-check` runs an experiment in it
+# make fidelity-data   all rows of the comparison of engines (docs/fidelity.md) as CSV, with what they are made from, to
+#              dist/mptcplab-fidelity-VERSION.zip; opens it again, and compares it with the page
 # make deb     the Debian package, of the wheels, checked by lintian; `make deb-check` installs and tests it in an empty Debian
 # make release-check   everything that a release has to fulfil, all artifacts, and an experiment with each; two hours
 # make smp     congestion controls and schedulers on several CPUs with lockdep; MINUTES=60 of it, and KCSAN=1 for data races
@@ -61,7 +63,7 @@ LIBRARY_STAMP := $(VENV)/.library
 # The programs that scenarios start.
 INSTALL_PROGRAMS = packages=$$($(BIN)/mptcplab doctor --packages lab) && scripts/install-packages --named $$packages
 
-.PHONY: demo quick unit-quick test check $(CHECKS) unit lab cpu-tests wifi-tests stock-tests ssh-tests pku-tests bpf bpf-tests bench docs gateways reasons fit fuzz fuzz-syscalls fuzz-syscalls-pku modes setups site paper smp wheels wheelhouse dist-wheels image image-check deb deb-check deb-packages release-check packages \
+.PHONY: demo quick unit-quick test check $(CHECKS) unit lab cpu-tests wifi-tests stock-tests ssh-tests pku-tests bpf bpf-tests bench docs gateways reasons fit fuzz fuzz-syscalls fuzz-syscalls-pku modes setups site paper smp wheels wheelhouse dist-wheels image image-check deb deb-check deb-packages fidelity-data release-check packages \
 	library programs test-packages gateway-packages test-proxies wifi-packages smp-packages stock-packages ssh-packages pku-packages bpf-packages venv stock-kernel kernel kernel-studies kernel-lts kernel-cpu kernel-wifi clean
 
 # The table first, and before it only what it needs. Its kernel is built while pip and apt download. Scenarios use another
@@ -231,6 +233,9 @@ deb-check: deb
 
 deb-packages: packages
 	@scripts/install-packages --deb
+
+fidelity-data: venv
+	$(BIN)/python -m tools.release.fidelity
 
 release-check: venv
 	scripts/release check

@@ -45,7 +45,7 @@ def command_problems(page: Page) -> Iterator[str]:
 
 def prose_problems(page: Page, tables: quotes.Tables | None = None) -> Iterator[str]:
     """Yield numbers and claims in prose that do not fit their tables."""
-    tables = tables or quotes.Tables(pages(), stamps.read_measured(), data.read_rows())
+    tables = tables or quotes.Tables(pages(), stamps.read_measured(), data.make_rows())
     try:
         for quote in quotes.quotes_of(page):
             if problem := quotes.problem(quote, tables):
@@ -137,7 +137,7 @@ def main() -> None:
     """Print all problems, and exit with status 1 if ``make test`` would fail; stale blocks alone do not count."""
     known, wrong, old = stamps.load(), list[str](), list[str]()
     every = pages()
-    tables = quotes.Tables(every, stamps.read_measured(), data.read_rows())
+    tables = quotes.Tables(every, stamps.read_measured(), data.make_rows())
     for page in every:
         wrong += [*structure_problems(page, known), *prose_problems(page, tables)]
         old += [*changed_inputs(page, known), *stale(page, known)]

@@ -44,7 +44,7 @@ def write_quotes(page: Page, *, in_tables_only: bool = False) -> int:
 
     A quote in a row of a table is data, and no sentence depends on it, so ``make docs`` always writes these.
     """
-    tables = quotes.Tables(pages(), stamps.read_measured(), data.read_rows())
+    tables = quotes.Tables(pages(), stamps.read_measured(), data.make_rows())
     text, changed = page.text, 0
     for quote in reversed(list(quotes.quotes_of(page))):
         line = text[text.rfind("\n", 0, quote.begin) + 1 : quote.begin]
@@ -71,7 +71,6 @@ def main() -> None:
             print(f"{page.name}: {write_quotes(page)} numbers written")
     elif arguments.figures:
         data.write()
-        data.write_rows()
         problems += [
             f"{page.name}: {figure} was not made" for page in arguments.pages for figure in work.copy_figures(page)
         ]
@@ -84,7 +83,6 @@ def main() -> None:
         for page in arguments.pages:
             problems += work.refresh(page, arguments.only, _report, accept=arguments.accept)
             write_quotes(Page(page.file), in_tables_only=True)
-        data.write_rows()
     problems += [problem for page in arguments.pages for problem in prose_problems(Page(Path(page.file)))]
     for problem in problems:
         print(problem)

@@ -19,7 +19,7 @@ from typing import Any
 from validation.fidelity import all_scenarios, classes, earlier_results, forms, gather, sides, wire
 from validation.fidelity.forms import Form
 from validation.fidelity.inner_engine import measure_inside
-from validation.fidelity.lines import wrap
+from validation.fidelity.store import FOLDER, Measurements, read_measurements
 from validation.fidelity.totals import totals
 
 from mptcplab import api
@@ -119,22 +119,23 @@ def _write(file: Path, document: dict[str, object]) -> None:
     file.write_text(json.dumps(document, indent=1) + "\n")
 
 
-def _write_measured(file: Path, files: dict[str, Path], out: Path) -> None:
-    """Compare all results, and write them with what ``file`` has of others and what limits each scenario.
+def _write_measured(folder: Path, files: dict[str, Path], out: Path) -> None:
+    """Compare all results, and write them with what ``folder`` has of others and what limits each scenario.
 
-    :raises LabError: if this machine lacks the reference kernel, without which no form can be made.
+    :raises LabError: if this machine lacks the reference kernel, without which no form can be made, or if a file of
+        the folder is damaged.
     """
     engine = sides.SIDES[sides.REFERENCE].engine
     if reason := forms.form_of(_SIMPLE, files[_SIMPLE], engine).refused:
         raise LabError(f"no form can be made: {reason}", hint="see docs/engine-stock.md")
     present = {name: earlier_results.Present(forms.form_of(name, path, engine)) for name, path in files.items()}
     document = gather.gather_comparisons(present, out) | {"wire": wire.gather_wire(out)}
-    if file.exists():
-        document = earlier_results.with_earlier(document, json.loads(file.read_text()), present)
+    if folder.exists():
+        document = earlier_results.with_earlier(document, read_measurements(folder).to_document(), present)
     last = {name: load(path).points[-1].scenario for name, path in files.items()}
     document["all"] = {name: classes.find_other_limit(scenario) for name, scenario in last.items()}
     document["drawn"] = [name for name, scenario in last.items() if all_scenarios.is_drawn(scenario)]
-    file.write_text(wrap(document) + "\n")
+    Measurements.from_document(document).write(folder)
 
 
 def _progress(state: api.Progress) -> None:
@@ -155,7 +156,14 @@ def main() -> None:
     parser.add_argument("--list", action="store_true", help="print the scenarios with their points; run nothing")
     parser.add_argument("--refusals", action="store_true", help="write only what an engine refuses; run nothing")
     parser.add_argument("--wire", type=int, metavar="N", help="divide the time of a file by captures, N times")
-    parser.add_argument("--write", type=Path, metavar="FILE", help="compare all results into FILE; run nothing")
+    parser.add_argument(
+        "--write",
+        type=Path,
+        nargs="?",
+        const=FOLDER,
+        metavar="FOLDER",
+        help="compare all results into FOLDER; run nothing; default validation/fidelity/measured",
+    )
     arguments = parser.parse_args()
     files = forms.files()
     if arguments.wire:

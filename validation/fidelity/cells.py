@@ -3,14 +3,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
 from validation.fidelity.earlier_results import is_of_other_build
-from validation.fidelity.gather import FILE
 from validation.fidelity.place import place, units_of
+from validation.fidelity.store import read_measurements
 
 from mptcplab.metrics.values import short_names
 
@@ -25,8 +24,7 @@ _RETRANSMITTED = "retransmitted_percent"
 @cache
 def document() -> dict[str, Any]:
     """Return the measurements."""
-    document: dict[str, Any] = json.loads(FILE.read_text())
-    return document
+    return read_measurements().to_document()
 
 
 def scenarios() -> dict[str, dict[str, Any]]:

@@ -21,7 +21,6 @@ from mptcplab.metrics.compare import collect_sides as values_of
 from mptcplab.metrics.named import metric_of
 from mptcplab.metrics.stored import StoredResults
 
-FILE = Path(__file__).with_name("measured.json")
 _SHARE = "share_percent"
 #: Compared in one family of tests each. A workload has the metrics that have a meaning for it.
 FAMILIES: tuple[tuple[float, tuple[str, ...]], ...] = (

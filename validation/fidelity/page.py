@@ -146,7 +146,7 @@ def tables() -> dict[str, Callable[[], str]]:
 
 @cache
 def row_tables() -> dict[str, Callable[[], str]]:
-    """Return the functions that make the tables of ``rows/``, by name, of those for which anything was measured."""
+    """Return the functions that make the tables that are on no page, by name, of which anything was measured."""
     return _measured_tables(name for name in _TABLES if name in _ROWS)
 
 

@@ -13,10 +13,9 @@ from tools.docs.figures import coupled_api
 from tools.docs.making import commands, console, data, measure, pages, quotes, rows, stamps, work
 from tools.docs.making.pages import ROOT, Page
 from tools.docs.making.sources import SOURCES
-from validation.fidelity.page import row_tables
 
 PAGES = pages.pages()
-TABLES = quotes.Tables(PAGES, stamps.read_measured(), data.read_rows())
+TABLES = quotes.Tables(PAGES, stamps.read_measured(), data.make_rows())
 _IMAGE = re.compile(r"!\[[^\]\n]*\]\(([^)\s]+\.svg)\)")
 _TABLE = """# A page
 
@@ -52,22 +51,22 @@ def test_what_blocks_are_made_from_has_not_changed(page: Page) -> None:
     assert list(check.changed_inputs(page, stamps.load())) == []
 
 
+def test_the_digest_of_a_folder_changes_with_every_file_in_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stamps, "ROOT", tmp_path)
+    (tmp_path / "measured" / "ride").mkdir(parents=True)
+    digests = []
+    for name, text in (("two-paths.json", "1"), ("ride/train.json", "1"), ("ride/train.json", "2")):
+        (tmp_path / "measured" / name).write_text(text)
+        digests.append(stamps.digests([tmp_path / "measured"])["measured"])
+    (tmp_path / "measured" / "two-paths.json").rename(tmp_path / "measured" / "transfer.json")
+    digests.append(stamps.digests([tmp_path / "measured"])["measured"])
+    assert len(set(digests)) == len(digests)
+
+
 @pytest.mark.parametrize("name", [name for name, source in SOURCES.items() if source.is_cheap])
 def test_block_that_costs_nothing_is_up_to_date(name: str) -> None:
     (block,) = (block for page in PAGES for block in page.blocks if block.kind == "table" and block.name == name)
     assert block.text == SOURCES[name].make(ROOT), f"run: python -m tools.docs.refresh {block.page.relative_to(ROOT)}"
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("file", sorted(data.ROWS_FOLDER.glob("*.csv")), ids=lambda file: file.stem)
-def test_rows_of_all_scenarios_are_up_to_date(file: Path) -> None:
-    text = data.rows_text(row_tables()[file.stem])
-    assert file.read_text() == text, "run: python -m tools.docs.refresh docs/fidelity.md --figures"
-
-
-@pytest.mark.slow
-def test_no_file_of_rows_is_left_over() -> None:
-    assert {file.stem for file in data.ROWS_FOLDER.glob("*.csv")} == set(row_tables())
 
 
 def test_every_table_that_a_script_makes_is_on_a_page() -> None:

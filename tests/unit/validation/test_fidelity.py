@@ -14,6 +14,7 @@ from validation.fidelity import __main__ as command
 from validation.fidelity import forms, gather, sides, wire
 from validation.fidelity.earlier_results import Present
 from validation.fidelity.place import place
+from validation.fidelity.store import COMMON, ComparedSide, read_measurements
 from validation.fidelity.totals import TOGETHER, totals
 
 from mptcplab.capture.packet import Packet, SocketAddress, VantagePoint
@@ -203,6 +204,29 @@ def test_a_side_whose_runs_fail_says_where(lab: list[str], stock: list[str], exp
         "stock-7.2"
     ]
     assert measured == {"refused": expected}
+
+
+def test_what_is_compared_is_kept_where_nothing_was_measured_since(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another machine has no results of the scenario: it changes no file, and removes files of unknown scenarios."""
+    monkeypatch.setattr(forms, "refusal", lambda *_: "")
+    _point(tmp_path, FLOW)
+    files = {"two-paths": tmp_path / "made.toml"}
+    form = forms.form_of("two-paths", files["two-paths"], "stock")
+    for side, goodputs in (("virtual-7.2", [100.0, 101.0, 102.0]), ("stock-7.2", [95.0, 96.1, 97.0])):
+        ran = forms.digest_of(sides.SIDES[side].points(form))
+        _results(tmp_path / "out" / side / "two-paths", goodputs, form=form.digest, ran=ran)
+    folder = tmp_path / "measured"
+    command._write_measured(folder, files, tmp_path / "out")
+    written = {file: (file.read_bytes(), file.stat().st_mtime_ns) for file in folder.iterdir()}
+    assert {file.name for file in written} == {COMMON, "two-paths.json"}
+    (compared,) = read_measurements(folder).scenarios["two-paths"].sides.values()
+    assert isinstance(compared, ComparedSide)
+    assert compared.rows[0].metric == "goodput_mbps"
+    (folder / "gone.json").write_bytes((folder / "two-paths.json").read_bytes())
+    command._write_measured(folder, files, tmp_path / "nothing")
+    assert {file: (file.read_bytes(), file.stat().st_mtime_ns) for file in folder.iterdir()} == written
 
 
 def test_flows_that_share_a_queue_are_compared_together_too(tmp_path: Path) -> None:

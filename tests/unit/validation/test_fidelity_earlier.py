@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,7 +11,6 @@ from validation.fidelity import cells, forms, reasons, side_tables
 from validation.fidelity.chance import MIN_RUNS, rank_p, spreads_of
 from validation.fidelity.classes import Class, class_of, find_other_limit
 from validation.fidelity.earlier_results import Present, is_of_other_build, with_earlier
-from validation.fidelity.lines import wrap
 from validation.fidelity.sides import PAIRS
 
 from mptcplab.scenario.load import load
@@ -53,13 +51,6 @@ def _find(**scenarios: dict[str, Any]) -> dict[str, Any]:
 
 def _present(digest: str = "f", ran: str = "x") -> dict[str, Present]:
     return {"made": _PresentScenario(digest, ran), "other": _PresentScenario(digest, ran)}
-
-
-def test_a_row_is_one_line_and_reads_as_it_was() -> None:
-    rows = [{"workload": "Mbit/s →", "values": [[0.5] * 30, [0.25] * 30]} for _ in range(3)]
-    text = wrap(document := {"scenarios": {"made": {"rows": rows, "refused": "x" * 600}}, "none": []})
-    assert json.loads(text) == document
-    assert [line.strip()[:12] for line in text.splitlines() if "workload" in line] == ['{"workload":'] * 3
 
 
 def test_a_machine_adds_to_what_others_measured() -> None:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Tables as CSV: the pages' tables in docs/data/, and the comparison of engines in validation/fidelity/rows/.
+"""Tables as CSV: the pages' tables in docs/data/, and the rows of the comparison of engines, which are in no file here.
 
 From the first, ``mptcplab figure`` draws the figures beside them. A line is a cell of the table: its row's and its
-column's names, the value with its interval, and what models expect. The second are too long for a page; a line is a
-row.
+column's names, the value with its interval, and what models expect. The second are too long for a page, which quotes
+them; a line is a row. A release carries them (tools/release/fidelity.py).
 """
 
 from __future__ import annotations
@@ -11,15 +11,14 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 
 from tools.docs.making.pages import ROOT, cells_of, pages
 from validation.fidelity.page import row_tables
 
 FOLDER = ROOT / "docs" / "data"
-#: All rows of the comparison of engines: a file for each table.
-ROWS_FOLDER = ROOT / "validation" / "fidelity" / "rows"
 _N, _HALF = "n", "ci95_half_width"
 #: A value that is expected, in parentheses.
 _EXPECTED = re.compile(r"-?[\d.]+")
@@ -147,21 +146,17 @@ def write(names: Collection[str] | None = None) -> None:
         (FOLDER / f"{name}.csv").write_text(text_of(name, contents))
 
 
-def rows_text(make: Callable[[], str]) -> str:
-    """Return a Markdown table as CSV, without the marks of code."""
+@cache
+def make_rows() -> dict[str, list[list[str]]]:
+    """Return heads and rows of all tables of the comparison of engines that are on no page, without marks of code."""
+    return {
+        name: [[cell.replace("`", "").replace("\\|", "|") for cell in row] for row in cells_of(make())]
+        for name, make in row_tables().items()
+    }
+
+
+def rows_text(rows: Sequence[Sequence[str]]) -> str:
+    """Return head and rows of a table as CSV."""
     text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerows([cell.replace("`", "").replace("\\|", "|") for cell in row] for row in cells_of(make()))
+    csv.writer(text, lineterminator="\n").writerows(rows)
     return text.getvalue()
-
-
-def write_rows() -> None:
-    """Write all files of rows anew."""
-    ROWS_FOLDER.mkdir(exist_ok=True)
-    for name, make in row_tables().items():
-        (ROWS_FOLDER / f"{name}.csv").write_text(rows_text(make))
-
-
-def read_rows() -> dict[str, list[list[str]]]:
-    """Return heads and rows of all files of rows, by table."""
-    return {file.stem: list(csv.reader(io.StringIO(file.read_text()))) for file in sorted(ROWS_FOLDER.glob("*.csv"))}

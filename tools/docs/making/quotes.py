@@ -145,7 +145,7 @@ def quotes_of(page: Page) -> Iterator[Quote]:
 
 
 class Tables:
-    """The tables of all pages by name, files of rows, and values that tests of the lab have measured."""
+    """The tables of all pages by name, tables that are on no page, and values that tests of the lab have measured."""
 
     def __init__(
         self, pages: Iterable[Page], measured: Mapping[str, float], rows: Mapping[str, list[list[str]]] | None = None

@@ -40,8 +40,7 @@ from tools.docs.figures import (
 from tools.docs.figures.grids import GRIDS
 from tools.docs.making.pages import ROOT, table_of
 from validation import blind_fit, shares
-from validation.fidelity import bursts, clock, commands, older
-from validation.fidelity import gather as fidelity
+from validation.fidelity import bursts, clock, commands, older, store
 from validation.fidelity import page as fidelity_page
 from validation.steering import page as steering_page
 from validation.wifi import page as wifi_page
@@ -120,7 +119,7 @@ def _wifi(make: Callable[[], str]) -> Source:
 
 
 def _fidelity(make: Callable[[], str]) -> Source:
-    return Source(lambda _: make(), inputs=(fidelity.FILE,), is_cheap=True)
+    return Source(lambda _: make(), inputs=(store.FOLDER,), is_cheap=True)
 
 
 def _list_engines() -> str:
@@ -211,9 +210,7 @@ SOURCES: dict[str, Source] = {
     "wifi-cost": _wifi(wifi_page.cost_table),
     "wifi-cost-n": _wifi(wifi_page.cost_n_table),
     **{name: _fidelity(make) for name, make in fidelity_page.tables().items()},
-    "fidelity-classes": Source(
-        lambda _: fidelity_page.class_table(), inputs=(fidelity.FILE, clock.FILE), is_cheap=True
-    ),
+    "fidelity-classes": Source(lambda _: fidelity_page.class_table(), inputs=(store.FOLDER, clock.FILE), is_cheap=True),
     "fit-blind": Source(
         lambda _: blind_fit.blind_table(blind_fit.OPERATORS), inputs=(blind_fit.OPERATORS.file,), is_cheap=True
     ),
@@ -221,8 +218,8 @@ SOURCES: dict[str, Source] = {
         lambda _: blind_fit.blind_table(blind_fit.PRODUCTS), inputs=(blind_fit.PRODUCTS.file,), is_cheap=True
     ),
     "fidelity-older": Source(lambda _: older.table(), inputs=(older.FILE,), is_cheap=True),
-    "fidelity-bursts": Source(lambda _: bursts.table(), inputs=(bursts.FILE, fidelity.FILE), is_cheap=True),
-    "fidelity-commands": Source(lambda _: commands.table(), inputs=(commands.FILE, fidelity.FILE), is_cheap=True),
+    "fidelity-bursts": Source(lambda _: bursts.table(), inputs=(bursts.FILE, store.FOLDER), is_cheap=True),
+    "fidelity-commands": Source(lambda _: commands.table(), inputs=(commands.FILE, store.FOLDER), is_cheap=True),
     "fidelity-clock": Source(lambda _: clock.table(), inputs=(clock.FILE,), is_cheap=True),
     "smp": Source(lambda _: outcomes.table(), inputs=(outcomes.FILE,), is_cheap=True),
     "settings": Source(lambda _: f"{machine.table_of(machine.KERNELS)}\n"),

@@ -24,8 +24,8 @@ MEASURED = ROOT / "tools" / "docs" / "measured.json"
 class Stamp:
     """The origin of a block: ``text`` is its digest, ``runs`` digests its runs' identities, ``kernels`` are theirs.
 
-    ``inputs`` has the digest of each file that the block depends on. ``runs`` is None if no run was recorded (a
-    capture, a program), or if the block predates stamps. For unrecorded runs in the lab, ``kernels`` has the name of
+    ``inputs`` has the digest of each file or folder that the block depends on. ``runs`` is None if no run was recorded
+    (a capture, a program), or if the block predates stamps. For unrecorded runs in the lab, ``kernels`` has the name of
     the kernel's entry.
     """
 
@@ -69,8 +69,19 @@ def digest_of(identities: Iterable[str]) -> str:
     return hashlib.sha256("\n".join(sorted(set(identities))).encode()).hexdigest()[:16]
 
 
-def digests(files: Iterable[Path]) -> dict[str, str]:
-    """Return the digests of files of the project, by their paths in it."""
+def digests(paths: Iterable[Path]) -> dict[str, str]:
+    """Return the digests of files and folders of the project, by their paths in it."""
     return {
-        str(file.relative_to(ROOT)): hashlib.sha256(file.read_bytes()).hexdigest()[:16] for file in sorted(set(files))
+        str(path.relative_to(ROOT)): (_digest_folder(path) if path.is_dir() else _digest_file(path))
+        for path in sorted(set(paths))
     }
+
+
+def _digest_file(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()[:16]
+
+
+def _digest_folder(folder: Path) -> str:
+    """Return the digest of the names and the contents of all files in a folder."""
+    files = (file for file in folder.rglob("*") if file.is_file())
+    return digest_of(f"{file.relative_to(folder)} {_digest_file(file)}" for file in files)
