@@ -23,7 +23,7 @@ from mptcplab.errors import MissingError, reason
 
 #: The command that chooses another cache folder.
 OTHER_CACHE = "export XDG_CACHE_HOME=/a/writable/folder/with/room"
-#: Why a file or folder cannot be written. A file that is not there is another fault, unless it is above the folder.
+#: Why a file or folder cannot be written. A file that is not there is another mistake, unless it is above the folder.
 _UNWRITABLE = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST, errno.ENOSPC, errno.EDQUOT}
 _LOCKS = "locks"
 #: Digits of the hash of a thing's inputs, in the name of its folder.

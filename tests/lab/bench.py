@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -92,7 +92,7 @@ class Bench:
     ``shared`` is a results folder of all tests: recordings are taken from there, and made there if they are not.
     """
 
-    def __init__(self, engines: dict[str, VirtualEngine], folder: Path, shared_results: Path | None = None) -> None:
+    def __init__(self, engines: Mapping[str, VirtualEngine], folder: Path, shared_results: Path | None = None) -> None:
         self.engines, self.folder = engines, folder
         self.shared = folder / "shared" if shared_results is None else shared_results
 

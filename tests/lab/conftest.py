@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -47,11 +48,30 @@ def _kernel(version: str) -> KernelBuild:
         pytest.fail(f"{error.message}; {error.hint}", pytrace=False)
 
 
+class _Engines(Mapping[str, VirtualEngine]):
+    """An engine for each kernel that we support, made when a test asks for it: most tests need one kernel only."""
+
+    def __init__(self) -> None:
+        self._made: dict[str, VirtualEngine] = {}
+
+    def __getitem__(self, version: str) -> VirtualEngine:
+        if version not in TESTED_VERSIONS:
+            raise KeyError(version)
+        if version not in self._made:
+            self._made[version] = VirtualEngine(_kernel(version), {**compile_tools(), STEER: steer_program()})
+        return self._made[version]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(TESTED_VERSIONS)
+
+    def __len__(self) -> int:
+        return len(TESTED_VERSIONS)
+
+
 @pytest.fixture(scope="session")
-def engines() -> dict[str, VirtualEngine]:
+def engines() -> Mapping[str, VirtualEngine]:
     """An engine for each kernel that we support."""
-    tools = {**compile_tools(), STEER: steer_program()}
-    return {version: VirtualEngine(_kernel(version), tools) for version in TESTED_VERSIONS}
+    return _Engines()
 
 
 @pytest.fixture(scope="session")
@@ -64,6 +84,6 @@ def shared_results(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def bench(engines: dict[str, VirtualEngine], tmp_path: Path, shared_results: Path) -> Bench:
+def bench(engines: Mapping[str, VirtualEngine], tmp_path: Path, shared_results: Path) -> Bench:
     """Runs scenarios and plans in a folder of the test's own."""
     return Bench(engines, tmp_path, shared_results)

@@ -452,6 +452,9 @@ class _Shape:
         self._set("delay", str(delay), discipline)
         jitter = options.value_at("delay", 1, read_time)
         reorder = options.take("reorder", read_percent)
+        if (options.take("gap", read_count) or 0) > 1:
+            self._skip(discipline, "the lab reorders packets by chance, not every Nth of them")
+            reorder = None
         if jitter:
             if jitter > delay:
                 self._skip(discipline, "its jitter is longer than its delay, to which it is reduced")

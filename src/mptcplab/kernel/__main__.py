@@ -22,7 +22,7 @@ def main(arguments: Sequence[str]) -> int:
     """Build or find what the arguments say, and return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m mptcplab.kernel", description="Build a lab kernel.")
     parser.add_argument("--hz", type=int, default=DEFAULT_HZ, choices=HZ_CHOICES, help="timer frequency")
-    parser.add_argument("--fix", action="append", default=[], choices=sorted(FIXES), help="fault to repair; repeatable")
+    parser.add_argument("--fix", action="append", default=[], choices=sorted(FIXES), help="bug to fix; repeatable")
     parser.add_argument("--find", action="store_true", help="build nothing: status 3 if the kernel is not built")
     given = parser.parse_args(arguments)
     options = BuildOptions(hz=given.hz, fixes=given.fix)

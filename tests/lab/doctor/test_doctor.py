@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import resource
 import subprocess
+from collections.abc import Mapping
 
 from tests.lab.bench import CLI
 
@@ -14,7 +15,7 @@ from mptcplab.doctor.model import Level
 from mptcplab.engine.virtual.engine import VirtualEngine
 
 
-def test_every_kernel_boots(engines: dict[str, VirtualEngine]) -> None:
+def test_every_kernel_boots(engines: Mapping[str, VirtualEngine]) -> None:
     for engine in engines.values():
         finding = boot(engine.kernel)
         print(f"{engine.kernel.release}: {finding.message}")

@@ -16,7 +16,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -52,7 +52,7 @@ CAPTURES = Path(__file__).parents[2] / "unit" / "captures"
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory, engines: dict[str, VirtualEngine], shared_results: Path) -> Path:
+def whole(tmp_path_factory: pytest.TempPathFactory, engines: Mapping[str, VirtualEngine], shared_results: Path) -> Path:
     """The results of RUNS on a friendly machine."""
     folder = tmp_path_factory.mktemp("friendly")
     file = folder / "scenario.toml"

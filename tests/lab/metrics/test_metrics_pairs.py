@@ -73,7 +73,7 @@ class Whole:
 
 
 @pytest.fixture(scope="module")
-def whole(engines: dict[str, VirtualEngine], tmp_path_factory: pytest.TempPathFactory) -> Whole:
+def whole(engines: Mapping[str, VirtualEngine], tmp_path_factory: pytest.TempPathFactory) -> Whole:
     workloads = [_workload(f"{kind}{number}", kind) for kind in KINDS for number in (1, 2)]
     bench = Bench(engines, tmp_path_factory.mktemp("pairs"))
     text = "\n".join((NETWORK, *workloads))

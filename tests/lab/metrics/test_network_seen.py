@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pytest
 from tests.lab.bench import Bench, mptcplab
 
@@ -35,7 +37,7 @@ duration = "6 s"
 
 
 @pytest.fixture(scope="module")
-def recording(engines: dict[str, VirtualEngine], tmp_path_factory: pytest.TempPathFactory) -> Recording:
+def recording(engines: Mapping[str, VirtualEngine], tmp_path_factory: pytest.TempPathFactory) -> Recording:
     """One run with all of them."""
     (made,) = Bench(engines, tmp_path_factory.mktemp("links")).record(SCENARIO)
     return made

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 import nbformat
@@ -21,7 +22,7 @@ _SECONDS = "workloads.bulk.duration=2 s"
 
 
 @pytest.fixture(scope="module")
-def work(tmp_path_factory: pytest.TempPathFactory, engines: dict[str, VirtualEngine], shared_results: Path) -> Path:
+def work(tmp_path_factory: pytest.TempPathFactory, engines: Mapping[str, VirtualEngine], shared_results: Path) -> Path:
     """A folder in which the first example was run."""
     folder, file = tmp_path_factory.mktemp("work"), ROOT / "examples" / "two-paths.toml"
     runs = load(file, overrides=[_SECONDS]).runs
@@ -63,7 +64,7 @@ def test_the_resolved_scenario_gives_the_same_recording(work: Path) -> None:
     assert [path.name for path in (work / "again" / "runs").iterdir()] == [first.result.identity]
 
 
-def test_notebook(work: Path, engines: dict[str, VirtualEngine], shared_results: Path) -> None:
+def test_notebook(work: Path, engines: Mapping[str, VirtualEngine], shared_results: Path) -> None:
     """The example runs from beginning to end, and draws; what is kept of its outputs stays small."""
     file = ROOT / "docs" / "notebook.ipynb"
     assert file.stat().st_size < 100_000

@@ -232,6 +232,14 @@ def test_one_direction(line: str, key: str, value: object) -> None:
     assert {**link, **link.get("forward", {})}[key] == value
 
 
+@pytest.mark.parametrize("percent", [25, 100])
+def test_a_gap_of_reordering_is_listed(percent: int) -> None:
+    script = f"{NETWORK}tc -n a qdisc add dev veth0 root netem delay 10ms reorder {percent}% gap 5\n"
+    link = tables_of(script)["links"]["veth0"]
+    assert "reorder" not in {**link, **link.get("forward", {})}
+    assert [line for line in unread_of(script) if "every Nth" in line], "the file is read but for this option"
+
+
 def test_queues_of_several_classes() -> None:
     lines = """
 tc -n a qdisc add dev veth0 root handle 1: htb default 20

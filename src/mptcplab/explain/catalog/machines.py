@@ -360,7 +360,7 @@ REASONS: tuple[Reason, ...] = (
         cure="use mainline at both sides, or the same old kernel at both",
         confirm="`sysctl net.mptcp` at both: mainline has net.mptcp.enabled, the other one net.mptcp.mptcp_enabled",
         explanation="The two implementations have different versions of the protocol (RFC 6824 and RFC 8684). "
-        "net.mptcp.mptcp_version = 1 makes late releases of the old one speak version 1, with faults.",
+        "net.mptcp.mptcp_version = 1 makes late releases of the old one speak version 1, with bugs.",
         page=_KERNEL,
         why_no_scenario="each kernel of the lab is mainline",
     ),
