@@ -119,12 +119,12 @@ class Network(Graph):
         """The connections of every node, in the order of the file."""
         workload_views: dict[str, list[WorkloadView]] = {name: [] for name in self.nodes}
         for connection in self.connections():
-            for node, partner, is_client in (
+            for node, peer, is_client in (
                 (connection.client, connection.server, True),
                 (connection.server, connection.client, False),
             ):
                 view = WorkloadView(
-                    partner,
+                    peer,
                     connection.target,
                     is_client=is_client,
                     scheduler=connection.scheduler,
