@@ -199,7 +199,7 @@ def check_addresses(document: Document, scenario: Scenario) -> None:
             try:
                 interface = _interface(text, version)
             except PydanticCustomError as error:
-                raise document.refusal(path, error) from error
+                raise document.to_error(path, error) from error
             user = users.setdefault(str(interface.ip), name)
             if interfaces and interface.ip == interfaces[0].ip:
                 hint = "give the two ends different addresses"
@@ -274,7 +274,7 @@ def check_mtus(document: Document, network: Network) -> None:
                 try:
                     behaviour.check_frame(settings, largest_packet(settings, int(link.mtu)))
                 except PydanticCustomError as error:
-                    raise document.refusal(("links", name, direction), error) from error
+                    raise document.to_error(("links", name, direction), error) from error
 
 
 def takes_time(link: Link) -> bool:
