@@ -136,7 +136,7 @@ def radio_samples(recording: Recording) -> tuple[RadioSample, ...]:
 
 
 def associations(recording: Recording) -> tuple[Association, ...]:
-    """Return all associations of a run and their ends, as both sides saw them."""
+    """Return all associations of a run and their terminations, as both radios saw them."""
     return _log(recording).associations
 
 
@@ -305,26 +305,26 @@ _COLUMNS = (
         unit="dBm",
         definition="mean over the samples of what the access point heard of the station",
         type=float,
-        display=Display(place=1, head="RSSI dBm"),
+        display=Display(order=1, head="RSSI dBm"),
     ),
     _number(
         name="station_rssi_dbm",
         unit="dBm",
         definition="mean over the samples of what the station heard of the access point",
         type=float,
-        display=Display(place=2, head="at station"),
+        display=Display(order=2, head="at station"),
     ),
     _number(
         name="rx_bytes",
         unit="B",
         definition="of frames of data that the access point received from the station, from time zero",
-        display=Display(place=3, head="rx MB", per=1e6),
+        display=Display(order=3, head="rx MB", per=1e6),
     ),
     _number(
         name="tx_bytes",
         unit="B",
         definition="of frames of data that it sent to the station",
-        display=Display(place=4, head="tx MB", per=1e6),
+        display=Display(order=4, head="tx MB", per=1e6),
     ),
     _number(name="rx_packets", unit="packets", definition="frames of data that it received", in_json=False),
     _number(name="tx_packets", unit="packets", definition="frames of data that it sent", in_json=False),
@@ -334,45 +334,45 @@ _COLUMNS = (
         unit="%",
         definition="`tx_retries` of `tx_packets`",
         type=float,
-        display=Display(place=9, head="retries %"),
+        display=Display(order=9, head="retries %"),
     ),
     _number(
         name="associations",
         definition="associations of the station after time zero",
-        display=Display(place=10, head="associations"),
+        display=Display(order=10, head="associations"),
     ),
     _number(
         name="rx_kbps",
         unit="kbit/s",
         definition="mean over the samples of the access point of the rate at which it received last",
         type=float,
-        display=Display(place=5, head="rx Mbit/s", per=1e3),
+        display=Display(order=5, head="rx Mbit/s", per=1e3),
     ),
     _number(
         name="tx_kbps",
         unit="kbit/s",
         definition="mean over its samples of the rate at which it sent last",
         type=float,
-        display=Display(place=6, head="tx Mbit/s", per=1e3),
+        display=Display(order=6, head="tx Mbit/s", per=1e3),
     ),
     _number(
         name="rx_mcs",
         definition="mean of the indices of these rates in 802.11n; unknown if none was",
         type=float,
-        display=Display(place=7, head="rx MCS", shown_without_values=False, note=_MCS_NOTE),
+        display=Display(order=7, head="rx MCS", shown_without_values=False, note=_MCS_NOTE),
     ),
     _number(
         name="tx_mcs",
         definition="the same of the rates at which it sent",
         type=float,
-        display=Display(place=8, head="tx MCS", shown_without_values=False, note=_MCS_NOTE),
+        display=Display(order=8, head="tx MCS", shown_without_values=False, note=_MCS_NOTE),
     ),
 )
 
 RADIO_LINKS = Scope(
     name="radios",
     title="Radio links",
-    place=2,
+    order=2,
     frame="radio_links",
     optional=True,
     read=radio_links,

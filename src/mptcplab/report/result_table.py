@@ -11,7 +11,7 @@ from dataclasses import replace
 from mptcplab.errors import InputError
 from mptcplab.kernel.config import clock_text, kernel_kind
 from mptcplab.metrics.named import OF_POINTS, OTHER_WORDS, find_key, names_of, unit_of, with_part
-from mptcplab.metrics.registry import IN_EVERY_ROW, METRICS, columns
+from mptcplab.metrics.registry import IN_EVERY_ROW, METRICS, list_metric_names
 from mptcplab.metrics.rows import SOCKET_TEXTS, ResultRow
 from mptcplab.metrics.values import IDENTICAL, Unit, changed_keys_note, short_names
 from mptcplab.metrics.warnings import merge_similar_warnings
@@ -95,7 +95,7 @@ def result_table(
 
 def are_alike(rows: Sequence[ResultRow]) -> bool:
     """Return whether one table has a column for each metric of all workloads."""
-    return _are_alike(rows, columns(row.shown for row in rows))
+    return _are_alike(rows, list_metric_names(row.shown for row in rows))
 
 
 def result_tables(
@@ -125,7 +125,7 @@ def _table_of(workload: str, shown: Sequence[ResultRow], rows: Sequence[ResultRo
     """Return the table of one workload's metrics, in the units that they have in all ``rows``."""
     result_columns = [
         *_settings(shown),
-        *(_metric(name, shown, rows) for name in columns(row.shown for row in shown)),
+        *(_metric(name, shown, rows) for name in list_metric_names(row.shown for row in shown)),
     ]
     cells = zip(*(texts for _, texts in result_columns), strict=True)
     return Table.build(workload, [column for column, _ in result_columns], cells)
@@ -167,7 +167,7 @@ def _workloads(rows: Sequence[ResultRow]) -> list[_Filled]:
 
 
 def _metrics(rows: Sequence[ResultRow], *, every: bool, apart: bool) -> list[_Filled]:
-    shown = columns((row.shown for row in rows), hidden=every)
+    shown = list_metric_names((row.shown for row in rows), hidden=every)
     in_every_row = [_metric(name, rows) for name in IN_EVERY_ROW]
     if every or apart or _are_alike(rows, shown):
         return [*in_every_row, *(_metric(name, rows) for name in shown)]
@@ -180,7 +180,7 @@ def _are_alike(rows: Sequence[ResultRow], shown: Sequence[str]) -> bool:
 
     Of three kinds of workloads, each has a value in a third of the columns: most of a wide table would be empty.
     """
-    kinds = {tuple(name for name in columns([row.metrics]) if not METRICS[name].of_failures) for row in rows}
+    kinds = {tuple(name for name in list_metric_names([row.metrics]) if not METRICS[name].of_failures) for row in rows}
     if len(kinds) == 1 or len(shown) <= _FEW_METRIC_COLUMNS:
         return True
     filled = sum(name in row.known for row in rows for name in shown)
@@ -282,7 +282,7 @@ def _notes(rows: Sequence[ResultRow], cells: Sequence[Sequence[str]], *, every: 
         notes.append("One run each: no confidence interval. Use --repeats for one.")
     if any(RESPONSES in row.metrics and "subflow" in f"{row.mptcp} {row.gateways}" for row in rows):
         notes.append(RESPONSES_NOTE)
-    notes += missing_run_notes(rows, columns((row.shown for row in rows), hidden=every))
+    notes += missing_run_notes(rows, list_metric_names((row.shown for row in rows), hidden=every))
     notes += later_outage_notes(rows)
     notes += overlap_notes(collect_beginnings(rows))
     # Not every metric of a row has a column.
@@ -384,7 +384,7 @@ _Cell = str | int | float | None
 def wide_csv(rows: Sequence[ResultRow], unavailable: Sequence[tuple[Mapping[str, str], str]] = ()) -> str:
     """Return a line per point and workload, with mean, half width of the 95 % interval and n of every metric.
 
-    An empty cell is a value that does not exist; its n is 0 if what it waits for did not happen within any run. The
+    An empty cell is a value that does not exist; its n is 0 if the measured event did not occur within any run. The
     lines of points that are ``unavailable``, given with the reason, come last, with 0 runs.
     """
     keys, names = _keys(rows), _names(rows)
@@ -429,7 +429,7 @@ def _keys(rows: Sequence[ResultRow]) -> list[str]:
 
 
 def _names(rows: Sequence[ResultRow]) -> list[str]:
-    return [*IN_EVERY_ROW, *columns((row.known for row in rows), hidden=True)]
+    return [*IN_EVERY_ROW, *list_metric_names((row.known for row in rows), hidden=True)]
 
 
 def _interval(row: ResultRow, name: str) -> tuple[_Cell, ...]:

@@ -22,13 +22,13 @@ from mptcplab.metrics.catalog.paths import (
     reinjected_bytes,
 )
 from mptcplab.metrics.delivery import Delivery, jain_over_time
-from mptcplab.metrics.registry import METRICS, columns
+from mptcplab.metrics.registry import METRICS, list_metric_names
 from mptcplab.metrics.subflows import ends_of
 from mptcplab.recording import samples
 from mptcplab.recording.record import FORMAT, Recording
 from mptcplab.scenario.load import load
 from mptcplab.scenario.network import Network
-from mptcplab.workload.outputs import percentiles
+from mptcplab.workload.outputs import compute_percentiles
 
 
 def test_aggregation_benefit_is_that_of_the_paper() -> None:
@@ -157,21 +157,25 @@ def test_fairness_over_time_sees_turns() -> None:
 
 
 def test_percentiles_are_of_nearest_rank() -> None:
-    assert percentiles(list(range(1, 101)), "x", "s", (50, 95, 99)) == {"x_p50_s": 50, "x_p95_s": 95, "x_p99_s": 99}
-    assert percentiles([3.0, 1.0], "x", "s", (50, 99)) == {"x_p50_s": 1, "x_p99_s": 3}
-    assert percentiles([], "x", "s", (50,)) == {}
+    assert compute_percentiles(list(range(1, 101)), "x", "s", (50, 95, 99)) == {
+        "x_p50_s": 50,
+        "x_p95_s": 95,
+        "x_p99_s": 99,
+    }
+    assert compute_percentiles([3.0, 1.0], "x", "s", (50, 99)) == {"x_p50_s": 1, "x_p99_s": 3}
+    assert compute_percentiles([], "x", "s", (50,)) == {}
 
 
 @given(st.lists(st.floats(0, 1e6), min_size=1), st.integers(1, 100))
 def test_a_percentile_is_a_value_with_enough_below(values: list[float], wanted: int) -> None:
-    (percentile,) = percentiles(values, "x", "s", (wanted,)).values()
+    (percentile,) = compute_percentiles(values, "x", "s", (wanted,)).values()
     assert percentile in values
     assert 100 * sum(value <= percentile for value in values) >= wanted * len(values)
 
 
 def test_columns_keep_their_order_and_hide_what_is_not_for_tables() -> None:
     there = [{"mos": 1.0, "aggregation_benefit_of_capacity": 1.0}, {"delay_mean_ms": 1.0}]
-    assert columns(there) == ["delay_mean_ms", "mos"]
-    assert columns(there, hidden=True) == ["delay_mean_ms", "mos", "aggregation_benefit_of_capacity"]
+    assert list_metric_names(there) == ["delay_mean_ms", "mos"]
+    assert list_metric_names(there, hidden=True) == ["delay_mean_ms", "mos", "aggregation_benefit_of_capacity"]
     titles = [metric.heading for metric in METRICS.values()]
     assert len(set(titles)) == len(titles), "columns are told by their titles"

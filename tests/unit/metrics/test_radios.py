@@ -33,9 +33,9 @@ from mptcplab.recording.record import Recording
 from mptcplab.report.network import scope_table
 from mptcplab.results.columns import FRAMES, RUN
 from mptcplab.results.frames import RecordedRun
-from mptcplab.results.frames import associations as associations_frame
-from mptcplab.results.frames import radios as radios_frame
-from mptcplab.results.frames import scope as scope_frame
+from mptcplab.results.frames import build_associations_frame as associations_frame
+from mptcplab.results.frames import build_radios_frame as radios_frame
+from mptcplab.results.frames import build_scope_frame as scope_frame
 
 ZERO_NS = 10 * 10**9
 STATION, AP1, AP2 = "02:00:00:00:00:01", "02:00:00:00:00:02", "02:00:00:00:00:03"

@@ -57,7 +57,7 @@ UNTYPED = {
     "what determined a run, which packs of strangers may have in any form": (
         "PackedRecording.facts", "RecordedRun.facts", "_differences", "run_digest",
     ),
-    "rows of data frames": ("items.rows", "_labels", "_run_row", "_table_row", "_frame"),
+    "rows of data frames": ("build_items_frame.rows", "_labels", "_run_row", "_table_row", "_frame"),
     "parts of JSON data that are written": (
         "ResultRow._overlaps", "ResultRow._metrics_document", "ResultRow._metric", "network_document", "Drawing.data",
         "OptionRecord.about", "SubflowEvent.about", "_file_document", "ExperimentFiles.write", "_conditions",

@@ -35,7 +35,7 @@ def aggregation_benefit(goodput_bps: float, alone_bps: Sequence[float]) -> float
 
 
 def path_capacities(recording: Recording, workload: str, paths: Iterable[str]) -> list[float] | None:
-    """Return the capacity of each bottleneck of ``paths`` (``access1>link1``, named from the sender's side), in bit/s.
+    """Return the capacity of each bottleneck of ``paths`` (``access1>link1``, named from the sender on), in bit/s.
 
     None if that is unknown: a path has no rate or is behind a NAT, or two paths share a link that is the bottleneck of
     only one of them.
@@ -47,7 +47,7 @@ def path_capacities(recording: Recording, workload: str, paths: Iterable[str]) -
     capacities: dict[Step, float] = {}
     used: dict[Step, int] = {}
     for path in paths:
-        limits = {step: links[step[0]].side(step[1]).payload_bps for step in known[path]}
+        limits = {step: links[step[0]].in_direction(step[1]).payload_bps for step in known[path]}
         rates = {step: rate for step, rate in limits.items() if rate is not None}
         if not rates:
             return None
@@ -270,5 +270,5 @@ SHARE = Metric(
     section="paths",
     highest=100,
     by_path=True,
-    display=Display(place=1, in_table=False),
+    display=Display(order=1, in_table=False),
 )
