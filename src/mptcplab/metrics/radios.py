@@ -78,9 +78,9 @@ class RadioLink:
     """One station's radio link with one access point in a run, from time zero on.
 
     ``rssi_dbm`` is the mean of the samples of the access point, ``station_rssi_dbm`` of the station, None without any.
-    ``rx_bytes`` came from the station to the access point, ``tx_bytes`` went the other way, as the access point counted
-    them; ``tx_retries`` of its ``tx_packets`` were repeated. Rates and MCS are means of its samples, None without any.
-    ``associations`` are by the station after time zero.
+    ``rx_bytes`` came from the station to the access point, ``tx_bytes`` in the other direction, as the access point
+    counted them; ``tx_retries`` of its ``tx_packets`` were repeated. Rates and MCS are means of its samples, None
+    without any. ``associations`` are by the station after time zero.
     """
 
     link: str
