@@ -138,16 +138,18 @@ def trace_steps(recording: Recording) -> Iterator[tuple[str, str, str]]:
 
 def with_traces(links: Mapping[str, LinkTable], recording: Recording) -> dict[str, LinkTable]:
     """Return the recording's links by name with the ranges of their traces."""
-    if not any((link.get(side) or {}).get("trace") for link in links.values() for side in DIRECTIONS):
+    if not any((link.get(direction) or {}).get("trace") for link in links.values() for direction in DIRECTIONS):
         return dict(links)
     traces: dict[tuple[str, str], list[str]] = {}
-    for link, side, value in trace_steps(recording):
-        traces.setdefault((link, side), []).append(value)
+    for link, direction, value in trace_steps(recording):
+        traces.setdefault((link, direction), []).append(value)
     return {
         name: {
             **link,
             **{
-                side: with_trace_ranges(link[side], traces[name, side]) for side in DIRECTIONS if (name, side) in traces
+                direction: with_trace_ranges(link[direction], traces[name, direction])
+                for direction in DIRECTIONS
+                if (name, direction) in traces
             },
         }
         for name, link in links.items()
@@ -169,9 +171,9 @@ _LINK_HEADS = ("link", "direction", "as asked for")
 def words_of(runs: Iterable[tuple[RunResult, Recording]]) -> Words:
     """Return the texts about links in the manifests of some runs, by point."""
     return {
-        (result.settings, link, side): (arrow, configured)
+        (result.settings, link, direction): (arrow, configured)
         for result, recording in runs
-        for link, side, arrow, configured in _network_words(recording)
+        for link, direction, arrow, configured in _network_words(recording)
     }
 
 
@@ -183,13 +185,13 @@ def _network_words(recording: Recording) -> Iterator[tuple[str, str, str, str]]:
         name: {direction: link.in_direction(direction).keys for direction in DIRECTIONS} for name, link in links.items()
     }
     for name, shown in with_traces(keys, recording).items():
-        for side in DIRECTIONS:
-            configured = "radio" if name in radios else ", ".join(direction_words([shown[side]]))
-            yield name, side, _arrow(links[name].between, side), configured
+        for direction in DIRECTIONS:
+            configured = "radio" if name in radios else ", ".join(direction_words([shown[direction]]))
+            yield name, direction, _arrow(links[name].between, direction), configured
 
 
-def _arrow(between: Sequence[str], side: str) -> str:
-    return " → ".join(between if side == "forward" else reversed(between))
+def _arrow(between: Sequence[str], direction: str) -> str:
+    return " → ".join(between if direction == "forward" else reversed(between))
 
 
 def network_tables(results: Sequence[RunResult], words: Words) -> tuple[Table, ...]:

@@ -191,7 +191,7 @@ def _shared_keys(link: Table) -> Table:
 
 
 def _directions(source: KeyPath, link: Table) -> list[KeyPath]:
-    return [(*source, side) for side in DIRECTIONS if isinstance(link.get(side, {}), dict)]
+    return [(*source, direction) for direction in DIRECTIONS if isinstance(link.get(direction, {}), dict)]
 
 
 def _transports(document: Document) -> Iterator[KeyPath]:
@@ -258,9 +258,11 @@ def _preset_uses(document: Document) -> Iterator[_SharedKey]:
             yield (
                 (*source, "preset"),
                 [
-                    next((path for path in ((*source, side, key), (*source, key)) if _has_key(document, path)), None)
-                    for side in DIRECTIONS
-                    for key, _ in keys_of(preset, side)
+                    next(
+                        (path for path in ((*source, direction, key), (*source, key)) if _has_key(document, path)), None
+                    )
+                    for direction in DIRECTIONS
+                    for key, _ in keys_of(preset, direction)
                 ],
             )
 

@@ -99,8 +99,8 @@ class Network(Graph):
         changed = {(event.link, name) for event in changes for name in event.directions}
         directions = (
             ShapedDirection(link, name, settings, settings.traced is not None or (link, name) in changed)
-            for link, sides in self.scenario.links.items()
-            for name, settings in zip(DIRECTIONS, (sides.forward, sides.backward), strict=True)
+            for link, shaped in self.scenario.links.items()
+            for name, settings in zip(DIRECTIONS, (shaped.forward, shaped.backward), strict=True)
         )
         return {direction.key: direction for direction in directions}
 
