@@ -126,7 +126,7 @@ def _select_node_pair(recording: Recording, workload: RecordedWorkload) -> _Node
 
 def _host(recording: Recording, ends: Ends, pair: _NodePair, name: str) -> Host:
     node = read_nodes(recording)[name]
-    addresses = [address for address, place in read_addresses(recording).items() if place.node == name]
+    addresses = [address for address, owner in read_addresses(recording).items() if owner.node == name]
     protocol = _protocol(ends, node, pair)
     speaks = protocol == "mptcp"
     return Host(
@@ -189,7 +189,7 @@ def _paths(recording: Recording, ends: Ends, pair: _NodePair) -> Iterator[Path]:
     """Yield the workload's paths; their ``client`` and ``server`` are the addresses of those nodes."""
     links = read_links(recording)
     happened = read_instants(recording)
-    addresses = {(place.node, place.link): host for host, place in read_addresses(recording).items()}
+    addresses = {(owner.node, owner.link): host for host, owner in read_addresses(recording).items()}
     nodes = read_nodes(recording)
     backups = {link for name in (pair.client, pair.server) for link in nodes[name].backup_links}
     for name, steps in paths_between(recording, ends).items():
@@ -303,9 +303,9 @@ def _thin_samples(recording: Recording, node: str, program: str | None) -> dict[
     times = columns.pop("time_ns")
     # Rows of a socket are in order of time, so that the last of each step stays.
     samples = enumerate(zip(times, *columns.values(), strict=True))
-    last = {(time_ns // step, *key): place for place, (time_ns, *key) in samples}
-    places = sorted(last.values(), key=times.__getitem__)
-    thin = rows[places]
+    last = {(time_ns // step, *key): index for index, (time_ns, *key) in samples}
+    indices = sorted(last.values(), key=times.__getitem__)
+    thin = rows[indices]
     return dict(zip(read_samples(thin), map(_sample, thin.iter_rows(named=True)), strict=True))
 
 
@@ -395,8 +395,8 @@ def _changes(samples: Sequence[_ConnectionSample]) -> Iterator[tuple[float, int]
     """Yield the times at which the total grew, with its values; and the first and the last observation."""
     known = [(sample.time_ns / _NS, sample.total) for sample in samples if sample.total is not None]
     before = -1
-    for place, (time_s, total) in enumerate(known):
-        if total > before or place == len(known) - 1:
+    for index, (time_s, total) in enumerate(known):
+        if total > before or index == len(known) - 1:
             yield time_s, total
         before = total
 

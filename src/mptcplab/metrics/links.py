@@ -49,8 +49,8 @@ class DisciplineCounters:
     @classmethod
     def from_json(cls, entry: Mapping[str, Any]) -> DisciplineCounters:
         """Return the counters of a discipline in ``tc -s -j qdisc``. CAKE counts marks in each of its tins."""
-        places = (entry, *entry.get("tins", ()))
-        marked = sum(place[key] for place in places for key in _MARKS if key in place)
+        counted = (entry, *entry.get("tins", ()))
+        marked = sum(counters[key] for counters in counted for key in _MARKS if key in counters)
         return cls(entry["packets"], entry["bytes"], entry["drops"], entry["qlen"], marked, entry["kind"])
 
 

@@ -137,13 +137,13 @@ def _at_the_end(recording: Recording, node: Node) -> tuple[list[NodeEndpoint], d
             limits |= parse_limits(change.value) if change.link == node.name else {}
             continue
         event = EndpointEvent.parse(change.value)
-        place = (change.link, event.port)
+        key = (change.link, event.port)
         if event.node != node.name:
             continue
         if change.kind == REMOVED:
-            endpoints.pop(place, None)
+            endpoints.pop(key, None)
         else:
-            endpoints[place] = NodeEndpoint(change.link, event.address, tuple(event.flags), event.port)
+            endpoints[key] = NodeEndpoint(change.link, event.address, tuple(event.flags), event.port)
     return list(endpoints.values()), limits
 
 

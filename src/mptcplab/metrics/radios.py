@@ -181,9 +181,9 @@ def count_roams(recording: Recording, stations: Container[str]) -> int:
     count = 0
     for change in changes_of_stations(recording):
         if change.node in stations and change.kind != DISASSOCIATED:
-            place = (change.node, change.device)
-            count += last.get(place, change.peer) != change.peer
-            last[place] = change.peer
+            radio = (change.node, change.device)
+            count += last.get(radio, change.peer) != change.peer
+            last[radio] = change.peer
     return count
 
 

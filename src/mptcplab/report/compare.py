@@ -126,9 +126,9 @@ def _metric(name: str) -> tuple[str, str]:
 
 
 def _head() -> list[str]:
-    """Return the heads of a match's numbers; the ends of the interval follow the difference."""
-    place = _NUMBERS.index("difference") + 1
-    return [*_NUMBERS[:place], "low", "high", *_NUMBERS[place:], "n_a", "n_b"]
+    """Return the heads of a match's numbers; the bounds of the interval follow the difference."""
+    index = _NUMBERS.index("difference") + 1
+    return [*_NUMBERS[:index], "low", "high", *_NUMBERS[index:], "n_a", "n_b"]
 
 
 def _numbers(match: Match) -> list[Any]:

@@ -73,7 +73,7 @@ def sweep_drawing(rows: Sequence[ResultRow], axes: Sequence[Axis]) -> Drawing:
 
 
 def _horizontal_axis(points: Sequence[Mapping[str, str]], axes: Sequence[Axis]) -> int:
-    """Return the place of the axis that is horizontal first.
+    """Return the index of the axis that is horizontal first.
 
     A curve needs an axis of numbers, with several points. Among several of these, or none, the key whose lines have
     most points shows most.
@@ -98,7 +98,7 @@ def _headline_metric(rows: Iterable[ResultRow]) -> Metric:
 
 
 def _first_shown(rows: Sequence[ResultRow], workloads: Sequence[str], metric: str) -> int:
-    """Return the place of the only workload that has the metric; the place after the last, for all, if several have."""
+    """Return the index of the only workload that has the metric; the index after the last, for all, if several have."""
     having = [
         at for at, name in enumerate(workloads) if any(metric in row.metrics for row in rows if row.workload == name)
     ]

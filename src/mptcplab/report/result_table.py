@@ -114,7 +114,7 @@ def result_tables(
     if _ALL_METRICS not in table.headings:
         return [table]
     merged_at = table.headings.index(_ALL_METRICS)
-    first = table.with_columns([place for place in range(len(table.columns)) if place != merged_at])
+    first = table.with_columns([index for index in range(len(table.columns)) if index != merged_at])
     workloads = dict.fromkeys(row.workload for row in rows)
     tables = [_table_of(name, [row for row in rows if row.workload == name], rows) for name in workloads]
     shown = [replace(first, notes=()), *(item for item in tables if len(item.columns) > len(item.keys))]
@@ -327,13 +327,13 @@ def page_tables(
     return (*tables[:-1], tables[-1].with_notes(*table.notes))
 
 
-def _select_workload(table: Table, name: str, places: Sequence[int], lacking: Sequence[int]) -> Table:
+def _select_workload(table: Table, name: str, indices: Sequence[int], lacking: Sequence[int]) -> Table:
     """Return the rows of one workload, with the columns in which one of them has a value."""
-    part = table.with_rows([*places, *lacking])
+    part = table.with_rows([*indices, *lacking])
     kept = [
-        place
-        for place, head in enumerate(table.headings)
-        if head != "workload" and any(row[place] for row in part.rows[: len(places)])
+        index
+        for index, head in enumerate(table.headings)
+        if head != "workload" and any(row[index] for row in part.rows[: len(indices)])
     ]
     return replace(part.with_columns(kept), title=f"Workload {name}")
 
@@ -344,7 +344,7 @@ def counts_first(table: Table) -> Table:
     It counts runs, refers to warnings, and says which points are not available.
     """
     last = len(table.columns) - 1
-    return table.with_columns([*table.keys, last, *(place for place in range(last) if place not in table.keys)])
+    return table.with_columns([*table.keys, last, *(index for index in range(last) if index not in table.keys)])
 
 
 def narrow_tables(tables: Sequence[Table]) -> tuple[Table, ...]:
@@ -368,11 +368,11 @@ def _fit_table(table: Table, counted: int) -> tuple[Table, tuple[str, ...]]:
 
 def _drop_copies(table: Table, counted: int) -> tuple[Table, list[str]]:
     """Return the table without columns that repeat a column of keys, as the scheduler found that was asked for."""
-    cells = [[row[place] for row in table.rows[:counted]] for place in range(len(table.columns))]
-    keys = [cells[place] for place in table.keys] if counted > 1 else []
-    copies = {place for place in range(len(cells)) if place not in table.keys and cells[place] in keys}
-    heads = ", ".join(table.headings[place] for place in sorted(copies))
-    kept = [place for place in range(len(cells)) if place not in copies]
+    cells = [[row[index] for row in table.rows[:counted]] for index in range(len(table.columns))]
+    keys = [cells[index] for index in table.keys] if counted > 1 else []
+    copies = {index for index in range(len(cells)) if index not in table.keys and cells[index] in keys}
+    heads = ", ".join(table.headings[index] for index in sorted(copies))
+    kept = [index for index in range(len(cells)) if index not in copies]
     return table.with_columns(kept), [f"As asked for in all rows: {heads}."] if copies else []
 
 

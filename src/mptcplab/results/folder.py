@@ -131,7 +131,7 @@ class Results:
 
     @cached_property
     def table(self) -> pl.DataFrame:
-        """One row per point and workload: means and the ends of their 95 % confidence intervals (Student's t)."""
+        """One row per point and workload: means and the bounds of their 95 % confidence intervals (Student's t)."""
         return frames.build_table_frame(self.rows)
 
     @cached_property

@@ -86,7 +86,7 @@ def build_calls_frame(recorded: Sequence[RecordedRun]) -> pl.DataFrame:
 
 
 def build_table_frame(rows: Iterable[ResultRow]) -> pl.DataFrame:
-    """Return the rows of an experiment's table with the ends of their intervals."""
+    """Return the rows of an experiment's table with the bounds of their intervals."""
     return _frame(_table_row(row) for row in rows)
 
 
