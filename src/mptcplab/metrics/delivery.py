@@ -101,16 +101,16 @@ def compute_recovery_s(
     if not len(recovered):
         return None
     begin = float(begins[recovered[0]])
-    return (_with_data(delivery, begin) if delivery.is_messages else begin) - instant_s
+    return (_find_data_time(delivery, begin) if delivery.is_messages else begin) - instant_s
 
 
-def _with_data(delivery: Delivery, time_s: float) -> float:
+def _find_data_time(delivery: Delivery, time_s: float) -> float:
     """Return the first time from an instant on at which data arrives."""
     starts = delivery.times[:-1][(np.diff(delivery.total) > 0) & (delivery.times[1:] > time_s)]
     return max(time_s, float(starts[0])) if len(starts) else time_s
 
 
-def pauses_in(delivery: Delivery, begin_s: float, until_s: float) -> Numbers:
+def find_pauses(delivery: Delivery, begin_s: float, until_s: float) -> Numbers:
     """Return the begin and end of each known time without data that overlaps a span."""
     times = delivery.growth_times
     pauses = delivery.pauses if delivery.pauses is not None else np.stack((times[:-1], times[1:]), axis=1)
@@ -124,7 +124,7 @@ def compute_gap_s(delivery: Delivery, begin_s: float, until_s: float) -> float |
     with new data, which is wrong by at most one sampling interval. It is infinity if the longest had not ended when the
     run did, and None if no two reads around the span are known.
     """
-    overlapping = pauses_in(delivery, begin_s, until_s)
+    overlapping = find_pauses(delivery, begin_s, until_s)
     longest = float((overlapping[:, 1] - overlapping[:, 0]).max()) if len(overlapping) else None
     times = delivery.growth_times
     if delivery.sent_until_s is not None and until_s >= delivery.end_s and len(times):
@@ -157,12 +157,12 @@ def _read_reported(recording: Recording, program: str) -> Delivery | None:
         return None
     is_one = rows["conn"].n_unique() == 1
     groups = [rows] if is_one else [each for _, each in rows.group_by("conn", maintain_order=True)]
-    curves = [_curve(each, "total") for each in groups]
+    curves = [_build_curve(each, "total") for each in groups]
     added = _add_curves(curves)
-    return added if len(curves) > 1 else Delivery(added.times, added.total, _pauses(rows))
+    return added if len(curves) > 1 else Delivery(added.times, added.total, _read_pauses(rows))
 
 
-def _pauses(rows: pl.DataFrame) -> Numbers | None:
+def _read_pauses(rows: pl.DataFrame) -> Numbers | None:
     """Return the pauses of ``rows``; None if they have none: the column may exist for another workload."""
     if "pause_ns" not in rows.columns:
         return None
@@ -185,14 +185,14 @@ def _read_sampled(recording: Recording, ends: Ends) -> Delivery | None:
     curves = {}
     last: list[SocketSample] = []
     for (local, remote), each in rows.drop_nulls("bytes_received").group_by("local", "remote", maintain_order=True):
-        curves[local, remote] = _curve(each, "bytes_received")
+        curves[local, remote] = _build_curve(each, "bytes_received")
         last += read_samples(each.tail(1))
     of_workload = workload_samples(last, recording, ends, ends.receiver, None)
     chosen = [curves[sample.local, sample.remote] for sample in of_workload]
     return _add_curves(chosen) if chosen else None
 
 
-def _curve(rows: pl.DataFrame, column: str) -> tuple[Numbers, Numbers]:
+def _build_curve(rows: pl.DataFrame, column: str) -> tuple[Numbers, Numbers]:
     times = rows["time_ns"].to_numpy().astype(float) / _NS_PER_S
     return times, rows[column].to_numpy().astype(float)
 
@@ -216,12 +216,12 @@ def read_usable_delivery(recording: Recording, ends: Ends) -> Delivery | None:
     """Return what was of use for a workload: messages in time, or else all data that arrived, until it was sent."""
     messages = workload_of(read_workload(recording, ends.workload)).timed_messages(recording, ends.workload)
     if messages is not None:
-        return timely_delivery(messages)
+        return build_timely_delivery(messages)
     curve = read_delivery(recording, ends)
     return curve.with_sent_until(read_sent_until_s(recording, ends)) if curve is not None else None
 
 
-def timely_delivery(messages: TimedMessages) -> Delivery | None:
+def build_timely_delivery(messages: TimedMessages) -> Delivery | None:
     """Return the delivery of the messages that arrived in time; None without any message.
 
     Its pauses are exact: they begin with the first missing message, and end with the next that arrived. The last
@@ -246,14 +246,16 @@ def timely_delivery(messages: TimedMessages) -> Delivery | None:
 # An index over the whole run is 1 even if two workloads take turns of a minute each. This one is not.
 
 
-def jain_over_time(curves: Sequence[Delivery], begin_s: float, end_s: float, *, window_s: float = WINDOW_S) -> Numbers:
+def compute_jain_over_time(
+    curves: Sequence[Delivery], begin_s: float, end_s: float, *, window_s: float = WINDOW_S
+) -> Numbers:
     """Return the index in each whole window from ``begin_s`` to ``end_s``, without windows in which no data arrived."""
     edges = begin_s + window_s * np.arange(int((end_s - begin_s) / window_s + 1e-9) + 1)
     received = np.array([np.diff(np.interp(edges, curve.times, curve.total, left=0.0)) for curve in curves])
     return np.array([jain_index(list(window)) for window in received.T if window.any()])
 
 
-def common_span_s(recording: Recording) -> tuple[float, float] | None:
+def find_common_span_s(recording: Recording) -> tuple[float, float] | None:
     """Return the time span in which all workloads of a run ran, in s; None if there is none, or one workload only."""
     clients = {client_program(workload.name) for workload in read_workloads(recording)}
     programs = [program for program in read_programs(recording) if program.name in clients]
@@ -262,20 +264,20 @@ def common_span_s(recording: Recording) -> tuple[float, float] | None:
     return (begin / 1e9, end / 1e9) if len(spans) > 1 and begin < end else None
 
 
-def mean_jain_over_time(recording: Recording, begin_s: float, end_s: float) -> float | None:
+def compute_mean_jain_over_time(recording: Recording, begin_s: float, end_s: float) -> float | None:
     """Return the mean index over the windows of a span in which all workloads ran; None if it is unknown."""
     curves = [read_delivery(recording, ends) for ends in ends_of(recording)]
     known = [curve for curve in curves if curve is not None]
     if len(known) < 2 or len(known) < len(curves):
         return None
-    values = jain_over_time(known, begin_s, end_s)
+    values = compute_jain_over_time(known, begin_s, end_s)
     return float(values.mean()) if len(values) else None
 
 
 # When the requests of a workload were made and answered.
 
 
-def request_times(recording: Recording, ends: Ends) -> list[tuple[float, float]]:
+def read_request_times(recording: Recording, ends: Ends) -> list[tuple[float, float]]:
     """Return when each answered request was made and when its answer was complete, in s from the plan's time zero.
 
     Empty for workloads without requests, or whose programs do not report them.

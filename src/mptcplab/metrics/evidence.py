@@ -27,7 +27,7 @@ from mptcplab.explain.evidence import (
 from mptcplab.explain.reason import STRONG, Finding
 from mptcplab.explain.registry import explain
 from mptcplab.lazy import pl
-from mptcplab.metrics.catalog.cpu import shares as cpu_shares
+from mptcplab.metrics.catalog.cpu import compute_cpu_shares
 from mptcplab.metrics.instants import Instant, changes_rates, is_silent, read_instants
 from mptcplab.metrics.manifest import Gateway, Node, read_addresses, read_gateways, read_links, read_nodes
 from mptcplab.metrics.network import (
@@ -97,11 +97,11 @@ def evidence_of(
 ) -> Evidence:
     """Return what a recording shows of one workload."""
     ends, pair = workload.ends, _select_node_pair(recording, workload)
-    paths = tuple(_paths(recording, ends, pair))
-    seen = tuple(_subflows(recording, ends, pair))
-    connections = tuple(_connections(recording, pair))
+    paths = tuple(_build_paths(recording, ends, pair))
+    seen = tuple(_build_subflows(recording, ends, pair))
+    connections = tuple(_build_connections(recording, pair))
     return Evidence(
-        hosts=tuple(_host(recording, ends, pair, name) for name in dict.fromkeys((pair.client, pair.server))),
+        hosts=tuple(_build_host(recording, ends, pair, name) for name in dict.fromkeys((pair.client, pair.server))),
         subflows=seen,
         connections=connections,
         expected=_describe_expected(recording, workload, pair, paths, goodput_bps),
@@ -109,8 +109,8 @@ def evidence_of(
             Middlebox(name=count.router, verb=count.verb, option=count.option, packets=count.packets)
             for count in network.get(MIDDLEBOXES)
         ),
-        waits=tuple(_waits(seen, connections, pair, paths)),
-        cpus=cpu_shares(recording, ends) or None,
+        waits=tuple(_find_waits(seen, connections, pair, paths)),
+        cpus=compute_cpu_shares(recording, ends) or None,
     )
 
 
@@ -124,25 +124,25 @@ def _select_node_pair(recording: Recording, workload: RecordedWorkload) -> _Node
     return _NodePair(gateway.entry, gateway.exit, inner.sender, inner.receiver, {}, gateway)
 
 
-def _host(recording: Recording, ends: Ends, pair: _NodePair, name: str) -> Host:
+def _build_host(recording: Recording, ends: Ends, pair: _NodePair, name: str) -> Host:
     node = read_nodes(recording)[name]
     addresses = [address for address, owner in read_addresses(recording).items() if owner.node == name]
-    protocol = _protocol(ends, node, pair)
+    protocol = _find_protocol(ends, node, pair)
     speaks = protocol == "mptcp"
     return Host(
         name=name,
         opens=name == pair.client,
-        counters=_counters(recording, name, node.transport.protocol if node.transport is not None else None),
-        endpoints=tuple(_endpoints(recording, name)) if speaks else (),
-        limits=_limits(recording, name) if speaks else None,
-        sysctls=_sysctls(recording, name),
+        counters=_read_counters(recording, name, node.transport.protocol if node.transport is not None else None),
+        endpoints=tuple(_read_endpoints(recording, name)) if speaks else (),
+        limits=_read_limits(recording, name) if speaks else None,
+        sysctls=_read_sysctls(recording, name),
         addresses=tuple(addresses),
         path_manager=node.transport.path_manager if node.transport is not None else None,
         protocol=protocol,
     )
 
 
-def _counters(recording: Recording, name: str, protocol: str | None) -> Mapping[str, int]:
+def _read_counters(recording: Recording, name: str, protocol: str | None) -> Mapping[str, int]:
     """Return a node's counters, without the counter of answers of its own proxy if its programs speak MPTCP.
 
     The entry of a gateway answers them with TCP, as it should: nothing was removed on the way.
@@ -154,13 +154,13 @@ def _counters(recording: Recording, name: str, protocol: str | None) -> Mapping[
     return counters
 
 
-def _protocol(ends: Ends, node: Node, pair: _NodePair) -> str | None:
+def _find_protocol(ends: Ends, node: Node, pair: _NodePair) -> str | None:
     """Return the protocol that a node requests for its connections; a gateway's programs have the node's."""
     requested = ends.protocol if pair.gateway is None else None
     return requested or (node.transport.protocol if node.transport is not None else None)
 
 
-def _endpoints(recording: Recording, host: str) -> Iterator[Endpoint]:
+def _read_endpoints(recording: Recording, host: str) -> Iterator[Endpoint]:
     for endpoint in read_kernel_endpoints(recording, host) or ():
         yield Endpoint(
             address=endpoint.address,
@@ -171,13 +171,13 @@ def _endpoints(recording: Recording, host: str) -> Iterator[Endpoint]:
         )
 
 
-def _limits(recording: Recording, host: str) -> Limits | None:
+def _read_limits(recording: Recording, host: str) -> Limits | None:
     """Return the limits at the end of the run."""
     limits = read_kernel_limits(recording, host) or {}
     return Limits(**limits) if len(limits) == len(fields(Limits)) else None
 
 
-def _sysctls(recording: Recording, host: str) -> dict[str, str]:
+def _read_sysctls(recording: Recording, host: str) -> dict[str, str]:
     file = recording.folder / "counters" / host / "sysctl.txt"
     lines = file.read_text().splitlines() if file.exists() else []
     transport = read_nodes(recording)[host].transport
@@ -185,7 +185,7 @@ def _sysctls(recording: Recording, host: str) -> dict[str, str]:
     return configured | {name: value for line in lines for name, _, value in [line.partition(" = ")]}
 
 
-def _paths(recording: Recording, ends: Ends, pair: _NodePair) -> Iterator[Path]:
+def _build_paths(recording: Recording, ends: Ends, pair: _NodePair) -> Iterator[Path]:
     """Yield the workload's paths; their ``client`` and ``server`` are the addresses of those nodes."""
     links = read_links(recording)
     happened = read_instants(recording)
@@ -201,7 +201,7 @@ def _paths(recording: Recording, ends: Ends, pair: _NodePair) -> Iterator[Path]:
         first, last = steps[0][0], steps[-1][0]
         of_client, of_server = (first, last) if pair.client == pair.sender else (last, first)
         names = {link for link, _ in steps}
-        down = _down(happened, names)
+        down = _find_down_spans(happened, names)
         yield Path(
             name=name,
             rate_bps=min((rate for rate in rates if rate is not None), default=None),
@@ -223,7 +223,7 @@ def _product(factors: Iterable[float]) -> float:
     return product
 
 
-def _down(happened: Sequence[Instant], links: set[str]) -> tuple[tuple[float, float], ...]:
+def _find_down_spans(happened: Sequence[Instant], links: set[str]) -> tuple[tuple[float, float], ...]:
     """Return the intervals in which any of ``links`` was down."""
     spans: list[tuple[float, float]] = []
     since: dict[str, float] = {}
@@ -255,7 +255,7 @@ def _describe_expected(
         server=pair.server,
         sender=pair.sender,
         receiver=pair.receiver,
-        mptcp=any(_protocol(ends, nodes[name], pair) == "mptcp" for name in (pair.client, pair.server)),
+        mptcp=any(_find_protocol(ends, nodes[name], pair) == "mptcp" for name in (pair.client, pair.server)),
         subflows=None if pair.gateway is not None else subflows_meant(recording, ends),
         paths=paths,
         is_bulk=ends.is_bulk,
@@ -273,7 +273,7 @@ def _is_comparable(recording: Recording) -> bool:
     return len(read_workloads(recording)) == 1 and not changes_rates(recording)
 
 
-def _subflows(recording: Recording, ends: Ends, pair: _NodePair) -> Iterator[Subflow]:
+def _build_subflows(recording: Recording, ends: Ends, pair: _NodePair) -> Iterator[Subflow]:
     inner = inner_of(pair.gateway, ends, pair.client) if pair.gateway is not None else None
     for name in dict.fromkeys((pair.sender, pair.receiver)):
         program = pair.programs.get(name)
@@ -306,7 +306,7 @@ def _thin_samples(recording: Recording, node: str, program: str | None) -> dict[
     last = {(time_ns // step, *key): index for index, (time_ns, *key) in samples}
     indices = sorted(last.values(), key=times.__getitem__)
     thin = rows[indices]
-    return dict(zip(read_samples(thin), map(_sample, thin.iter_rows(named=True)), strict=True))
+    return dict(zip(read_samples(thin), map(_build_sample, thin.iter_rows(named=True)), strict=True))
 
 
 def _subflows_of(
@@ -332,7 +332,7 @@ def _subflows_of(
         )
 
 
-def _sample(row: Mapping[str, Any]) -> Sample:
+def _build_sample(row: Mapping[str, Any]) -> Sample:
     """Return a row of ``subflows.parquet`` as evidence, in seconds and bit/s."""
     values: dict[str, Any] = {field: row.get(column) for column, field in _COUNTS.items()}
     values |= {field: row[column] / _US for column, field in _SECONDS.items() if row.get(column) is not None}
@@ -360,7 +360,7 @@ class _ConnectionSample(NamedTuple):
     snd_una: int | None = None
 
 
-def _connections(recording: Recording, pair: _NodePair) -> Iterator[Connection]:
+def _build_connections(recording: Recording, pair: _NodePair) -> Iterator[Connection]:
     table = recording.connections
     for host, program in pair.programs.items():
         if program is None or not table.height:
@@ -369,10 +369,10 @@ def _connections(recording: Recording, pair: _NodePair) -> Iterator[Connection]:
         samples: dict[int, list[_ConnectionSample]] = {}
         for sample in read_rows(_ConnectionSample, _ConnectionSample._fields, of_program):
             samples.setdefault(sample.conn, []).append(sample)
-        yield from (_connection(of_connection, host, conn) for conn, of_connection in samples.items())
+        yield from (_build_connection(of_connection, host, conn) for conn, of_connection in samples.items())
 
 
-def _connection(samples: Sequence[_ConnectionSample], host: str, conn: int) -> Connection:
+def _build_connection(samples: Sequence[_ConnectionSample], host: str, conn: int) -> Connection:
     def last_known(name: str) -> Any:
         return next((value for sample in reversed(samples) if (value := getattr(sample, name)) is not None), None)
 
@@ -386,12 +386,12 @@ def _connection(samples: Sequence[_ConnectionSample], host: str, conn: int) -> C
         add_addr_accepted=last_known("add_addr_accepted"),
         add_addr_signal=last_known("add_addr_signal"),
         checksum=None if checksum is None else bool(checksum),
-        received=tuple(_changes(samples)),
+        received=tuple(_find_changes(samples)),
         pending=tuple(_pending_bytes(samples)),
     )
 
 
-def _changes(samples: Sequence[_ConnectionSample]) -> Iterator[tuple[float, int]]:
+def _find_changes(samples: Sequence[_ConnectionSample]) -> Iterator[tuple[float, int]]:
     """Yield the times at which the total grew, with its values; and the first and the last observation."""
     known = [(sample.time_ns / _NS, sample.total) for sample in samples if sample.total is not None]
     before = -1
@@ -407,7 +407,7 @@ def _pending_bytes(samples: Sequence[_ConnectionSample]) -> Iterator[tuple[float
             yield sample.time_ns / _NS, max(0, sample.write_seq - sample.snd_una)
 
 
-def _waits(
+def _find_waits(
     seen: Sequence[Subflow], connections: Sequence[Connection], pair: _NodePair, paths: Sequence[Path]
 ) -> Iterator[Wait]:
     """Yield the waits of connections that report what arrived in order."""
@@ -467,7 +467,7 @@ def reasons_of(
 ) -> tuple[Finding, ...]:
     """Return what applies to a workload. Without MPTCP, that is only what limits any connection: the CPUs."""
     if not with_mptcp:
-        return tuple(explain(Evidence(cpus=cpu_shares(recording, workload.ends) or None)))
+        return tuple(explain(Evidence(cpus=compute_cpu_shares(recording, workload.ends) or None)))
     return tuple(explain(evidence_of(recording, workload, network, goodput_bps=goodput_bps)))
 
 

@@ -178,7 +178,7 @@ def _observe_sockets(recording: Recording, workload: RecordedWorkload, network: 
     transports = transports_of(recording, ends.sender, ends.receiver)
     requests_mptcp = any((ends.protocol or transport.protocol) == "mptcp" for transport in transports.values())
     opens_tcp = _opens_tcp(workload, transports)
-    sampled = _sockets(recording, sent, received_samples, ends, algorithms.congestion_names(seen))
+    sampled = _build_sockets(recording, sent, received_samples, ends, algorithms.congestion_names(seen))
     counted = _with_counted_fallbacks(sampled, counts) if requests_mptcp else sampled
     corrected = replace(counted, use=_correct_use(counted.use, workload, network, opens_tcp=opens_tcp))
     return _ObservedSockets(corrected, seen, counts, requests_mptcp, opens_tcp)
@@ -252,7 +252,7 @@ def _spreads(sockets: Sockets, ends: Ends) -> bool:
     return ends.is_bulk and use.connections == use.with_mptcp > 0 and not use.single
 
 
-def _sockets(
+def _build_sockets(
     recording: Recording,
     sent: Sequence[Sequence[SocketSample]],
     receiving: Sequence[SocketSample],
@@ -262,7 +262,7 @@ def _sockets(
     received = subflows.data_connections(receiving, "bytes_received", min_share=ends.min_share)
     samples = [sample for connection in sent for sample in connection]
     program = ends.receiving
-    fell_back = _fallbacks(recording, program) if program is not None else _count_fallbacks(received)
+    fell_back = _count_reported_fallbacks(recording, program) if program is not None else _count_fallbacks(received)
     reported = _reported_connections(recording, program)
     with_mptcp = [
         group
@@ -321,7 +321,7 @@ def _reported_connections(recording: Recording, program: str | None) -> set[int]
     return set(frame["conn"])
 
 
-def _fallbacks(recording: Recording, program: str) -> int:
+def _count_reported_fallbacks(recording: Recording, program: str) -> int:
     table = recording.connections
     if not table.height or "fallback" not in table.columns:
         return 0

@@ -135,7 +135,7 @@ def radio_samples(recording: Recording) -> tuple[RadioSample, ...]:
     return _log(recording).samples
 
 
-def associations(recording: Recording) -> tuple[Association, ...]:
+def read_associations(recording: Recording) -> tuple[Association, ...]:
     """Return all associations of a run and their terminations, as both radios saw them."""
     return _log(recording).associations
 
@@ -145,7 +145,7 @@ def changes_of_stations(recording: Recording) -> list[Association]:
     stations = {radio.node for radio in read_radios(recording) if radio.is_station}
     return [
         association
-        for association in associations(recording)
+        for association in read_associations(recording)
         if association.time_ns >= 0 and association.node in stations
     ]
 

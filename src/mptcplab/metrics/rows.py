@@ -19,7 +19,7 @@ from mptcplab.metrics.against_tcp import ComparedRun, benefits_over_tcp, hash_co
 from mptcplab.metrics.catalog.paths import OVER_TCP
 from mptcplab.metrics.column import Column, Display, Scope, ScopeRow
 from mptcplab.metrics.connections import FailedConnections, failed_in_runs
-from mptcplab.metrics.delivery import WINDOW_S, common_span_s, mean_jain_over_time
+from mptcplab.metrics.delivery import WINDOW_S, compute_mean_jain_over_time, find_common_span_s
 from mptcplab.metrics.evidence import RowReason, reasons_of_row
 from mptcplab.metrics.gateways import text_of_all
 from mptcplab.metrics.manifest import read_facts, read_label
@@ -231,10 +231,10 @@ class ResultRow:
             "warnings": list(self.warnings),
             **({"reasons": [reason.to_json() for reason in self.reasons]} if self.reasons else {}),
             **({"connections": self.failed.to_json()} if self.failed is not None else {}),
-            **(self._overlaps() if self.overlaps else {}),
+            **(self._overlaps_document() if self.overlaps else {}),
         }
 
-    def _overlaps(self) -> dict[str, Any]:
+    def _overlaps_document(self) -> dict[str, Any]:
         seeds = {name: list(seeds) for name, seeds in self.overlaps.items()}
         return {"overlaps": seeds, "overlap_parts": dict(self.overlap_parts)}
 
@@ -319,7 +319,7 @@ def _run_result(recording: Recording, settings: Settings | None) -> RunResult:
     label, kernel = read_label(recording), read_facts(recording).kernel
     network = network_counters(recording)
     measured = tuple(measure(recording, network))
-    together = common_span_s(recording)
+    together = find_common_span_s(recording)
     return RunResult(
         settings=label.settings if settings is None else settings,
         seed=label.seed,
@@ -328,7 +328,7 @@ def _run_result(recording: Recording, settings: Settings | None) -> RunResult:
         measured=measured,
         network=network,
         jain=jain_index([measurement.goodput_bps for measurement in measured]) if together else None,
-        jain_1s=mean_jain_over_time(recording, *together) if together else None,
+        jain_1s=compute_mean_jain_over_time(recording, *together) if together else None,
         kernel_build=kernel.key,
         hz=kernel.hz,
         time=kernel.time,
@@ -390,7 +390,7 @@ def build_row(members: Sequence[tuple[RunResult, WorkloadMeasurement]]) -> Resul
     shown = [*IN_EVERY_ROW, *list_metric_names(known, hidden=True)]
     never = {name: tuple(run.seed for run, measurement in members if name in measurement.never) for name in shown}
     shares = {run.seed: measurement.sockets.shares for run, measurement in members if measurement.sockets.shares}
-    overlaps = _overlaps([(run.seed, run.earlier.get(measurement.workload, {})) for run, measurement in members])
+    overlaps = _find_overlaps([(run.seed, run.earlier.get(measurement.workload, {})) for run, measurement in members])
     having = {
         name: [(run.seed, measurement.metrics[name]) for run, measurement in members if name in measurement.metrics]
         for name in shown
@@ -432,7 +432,7 @@ def build_row(members: Sequence[tuple[RunResult, WorkloadMeasurement]]) -> Resul
     )
 
 
-def _overlaps(runs: Sequence[tuple[int, Mapping[str, float]]]) -> dict[str, dict[int, float]]:
+def _find_overlaps(runs: Sequence[tuple[int, Mapping[str, float]]]) -> dict[str, dict[int, float]]:
     """Return in which seeds each of the earlier workloads was still running, if in any, and for which part."""
     names = dict.fromkeys(name for _, earlier in runs for name, part in earlier.items() if part)
     return {name: {seed: earlier[name] for seed, earlier in runs if earlier.get(name)} for name in names}

@@ -234,7 +234,7 @@ def _failures(rows: Sequence[ResultRow]) -> list[_Filled]:
 def _socket_columns(rows: Sequence[ResultRow]) -> list[_Filled]:
     with_gateways = any(row.gateways for row in rows)
     gateways = [(TableColumn("gateway"), tuple(row.gateways for row in rows))] if with_gateways else []
-    shares = (TableColumn(_SHARE_HEAD, _SHARE_NAMES), tuple(_shares(row.shares) for row in rows))
+    shares = (TableColumn(_SHARE_HEAD, _SHARE_NAMES), tuple(_format_shares(row.shares) for row in rows))
     first, *others = (
         (
             TableColumn(text.heading, (text.name, *_ALIASES.get(text.name, ()))),
@@ -245,7 +245,7 @@ def _socket_columns(rows: Sequence[ResultRow]) -> list[_Filled]:
     return [first, *gateways, shares, *others]
 
 
-def _shares(shares: Mapping[str, float]) -> str:
+def _format_shares(shares: Mapping[str, float]) -> str:
     return ", ".join(f"{name} {share:.0%}" for name, share in shares.items())
 
 

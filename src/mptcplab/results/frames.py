@@ -15,8 +15,8 @@ from mptcplab.lazy import install_command, pl
 from mptcplab.metrics.column import Scope
 from mptcplab.metrics.manifest import read_addresses
 from mptcplab.metrics.measure import WorkloadMeasurement, items_of
-from mptcplab.metrics.radios import associations as associations_of
 from mptcplab.metrics.radios import radio_samples
+from mptcplab.metrics.radios import read_associations as associations_of
 from mptcplab.metrics.registry import IN_EVERY_ROW, list_metric_names
 from mptcplab.metrics.rows import SOCKET_TEXTS, ResultRow, RunResult, Settings
 from mptcplab.metrics.subflows import (

@@ -24,7 +24,7 @@ from mptcplab.metrics.catalog.outages import (
 )
 from mptcplab.metrics.catalog.recovery import compute_recovery_metrics, find_recoveries
 from mptcplab.metrics.column import Subject
-from mptcplab.metrics.delivery import Delivery, timely_delivery
+from mptcplab.metrics.delivery import Delivery, build_timely_delivery
 from mptcplab.metrics.instants import Instant
 from mptcplab.metrics.registry import METRICS
 from mptcplab.metrics.subflows import ends_of
@@ -49,7 +49,7 @@ def _call(delay_ms: Callable[[float], float], *, seconds: float = 10) -> Deliver
     there = [message for message in due if delay_ms(message) < math.inf]
     lost = [message for message in due if delay_ms(message) == math.inf]
     delays = tuple(delay_ms(message) for message in there)
-    curve = timely_delivery(TimedMessages(tuple(there), delays, tuple(lost), LATEST, INTERVAL, 172))
+    curve = build_timely_delivery(TimedMessages(tuple(there), delays, tuple(lost), LATEST, INTERVAL, 172))
     assert curve is not None
     return curve
 
@@ -81,7 +81,7 @@ def test_a_large_buffer_does_not_hide_what_a_failure_interrupts(latest_s: float)
     due = [round(INTERVAL * number, 6) for number in range(1500)]
     there = [instant for instant in due if not DOWN <= instant < 24]
     lost = [instant for instant in due if DOWN <= instant < 24]
-    curve = timely_delivery(
+    curve = build_timely_delivery(
         TimedMessages(tuple(there), (FAST,) * len(there), tuple(lost), 1000 * latest_s, INTERVAL, 172)
     )
     assert curve is not None
@@ -113,7 +113,7 @@ def test_lost_packets_are_silence() -> None:
 
 
 def test_without_messages_there_is_nothing() -> None:
-    assert timely_delivery(TimedMessages((), (), (), LATEST, INTERVAL, 172)) is None
+    assert build_timely_delivery(TimedMessages((), (), (), LATEST, INTERVAL, 172)) is None
 
 
 def _subject(folder: Path, kind: str, late_before: float) -> Subject:

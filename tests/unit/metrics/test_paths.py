@@ -16,12 +16,12 @@ from mptcplab.campaign.contract import describe_scenario
 from mptcplab.metrics.catalog.paths import (
     Reassembly,
     aggregation_benefit,
+    compute_reassemblies,
     path_capacities,
-    reassemblies,
     reassembly_metrics,
     reinjected_bytes,
 )
-from mptcplab.metrics.delivery import Delivery, jain_over_time
+from mptcplab.metrics.delivery import Delivery, compute_jain_over_time
 from mptcplab.metrics.registry import METRICS, list_metric_names
 from mptcplab.metrics.subflows import ends_of
 from mptcplab.recording import samples
@@ -137,7 +137,7 @@ def test_reassembly_of_a_recording(tmp_path: Path) -> None:
     (tmp_path / "manifest.json").write_text(json.dumps(manifest({"bulk": {"kind": "flow"}})))
     recording = Recording(tmp_path)
     (ends,) = ends_of(recording)
-    (reassembly,) = reassemblies(recording, ends)
+    (reassembly,) = compute_reassemblies(recording, ends)
     assert reassembly.on_subflows[0] == 1000
     assert reassembly.in_order.tolist() == [1000, 1500, 3000, 4000]
     # 2800 - 160 + 2000 bytes on subflows, for 4000.
@@ -150,10 +150,12 @@ def test_fairness_over_time_sees_turns() -> None:
     first = np.array([0, 10, 20, 20, 20, 30, 40, 40, 40.0])
     second = np.array([0, 0, 0, 10, 20, 20, 20, 30, 40.0])
     curves = [Delivery(times, first), Delivery(times, second)]
-    assert jain_over_time(curves, 0, 8).tolist() == [0.5] * 8
-    assert jain_over_time(curves, 0, 8, window_s=4).tolist() == [1, 1]
-    assert jain_over_time([curves[0], curves[0]], 0, 8).tolist() == [1] * 4, "nobody gets anything in the others"
-    assert len(jain_over_time(curves, 0, 0.5)) == 0
+    assert compute_jain_over_time(curves, 0, 8).tolist() == [0.5] * 8
+    assert compute_jain_over_time(curves, 0, 8, window_s=4).tolist() == [1, 1]
+    assert compute_jain_over_time([curves[0], curves[0]], 0, 8).tolist() == [1] * 4, (
+        "nobody gets anything in the others"
+    )
+    assert len(compute_jain_over_time(curves, 0, 0.5)) == 0
 
 
 def test_percentiles_are_of_nearest_rank() -> None:

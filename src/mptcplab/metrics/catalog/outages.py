@@ -19,9 +19,9 @@ from mptcplab.metrics.delivery import (
     compute_earlier_rate,
     compute_gap_s,
     compute_recovery_s,
-    pauses_in,
+    find_pauses,
+    read_request_times,
     read_usable_delivery,
-    request_times,
 )
 from mptcplab.metrics.instants import Instant, changes_shape, follows_trace, read_instants
 from mptcplab.metrics.manifest import read_paths
@@ -108,7 +108,7 @@ def list_outages(curve: Delivery, interval: FailureInterval) -> list[tuple[float
     low_rates = _low_rate_spans(curve, begin - window, interval.until_s, window, interval.low_rate_bps)
     if curve.is_messages:
         low_rates = [silence for span in low_rates if (silence := _trim_to_silence(curve, *span)) is not None]
-    return [*low_rates, *((float(low), float(high)) for low, high in pauses_in(curve, begin, interval.until_s))]
+    return [*low_rates, *((float(low), float(high)) for low, high in find_pauses(curve, begin, interval.until_s))]
 
 
 def _trim_to_silence(curve: Delivery, begin_s: float, end_s: float) -> tuple[float, float] | None:
@@ -233,7 +233,7 @@ def longest_outage(subject: Subject) -> float | None:
 
 def _request_waits(subject: Subject) -> list[tuple[float, float]]:
     """Return when requests were made and answered; none in runs without failures."""
-    return request_times(subject.recording, subject.ends) if read_instants(subject.recording) else []
+    return read_request_times(subject.recording, subject.ends) if read_instants(subject.recording) else []
 
 
 def _longest_wait(subject: Subject) -> float | None:

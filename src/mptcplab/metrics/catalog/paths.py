@@ -150,9 +150,9 @@ def reassembly_metrics(metrics: list[Reassembly], *, reinjected: int | None) -> 
     return values | ({"head_of_line_delay_ms": 1e3 * mean * span / sampled} if sampled > 0 else {})
 
 
-def reassemblies(recording: Recording, ends: Ends) -> list[Reassembly]:
+def compute_reassemblies(recording: Recording, ends: Ends) -> list[Reassembly]:
     """Return the MPTCP connections of a workload; none if its programs do not report them."""
-    return list(_reassemblies(recording, ends)) if ends.receiving is not None else []
+    return list(_find_reassemblies(recording, ends)) if ends.receiving is not None else []
 
 
 def reinjected_bytes(recording: Recording, ends: Ends) -> int | None:
@@ -176,7 +176,7 @@ def reinjected_bytes(recording: Recording, ends: Ends) -> int | None:
     return max(0, carried - needed)
 
 
-def _reassemblies(recording: Recording, ends: Ends) -> Iterator[Reassembly]:
+def _find_reassemblies(recording: Recording, ends: Ends) -> Iterator[Reassembly]:
     connections, subflows = recording.connections, recording.subflows
     if "bytes_received" not in connections.columns or not subflows.height:
         return
@@ -205,10 +205,10 @@ def _counts(samples: pl.LazyFrame, *by: str) -> Iterator[tuple[tuple[Any, ...], 
         yield tuple(names), times.to_numpy().astype(float), received.to_numpy().astype(float)
 
 
-def _metrics(subject: Subject) -> dict[str, float]:
+def _compute_metrics(subject: Subject) -> dict[str, float]:
     if not subject.sockets.use.with_mptcp:
         return {}
-    parts = reassemblies(subject.recording, subject.ends)
+    parts = compute_reassemblies(subject.recording, subject.ends)
     return reassembly_metrics(parts, reinjected=reinjected_bytes(subject.recording, subject.ends))
 
 
@@ -219,7 +219,7 @@ def _entry(name: str, noun: str, unit: str, definition: str, source: str) -> Met
         unit=unit,
         definition=definition,
         source=source,
-        value=lambda subject: subject.compute_once(_metrics).get(name),
+        value=lambda subject: subject.compute_once(_compute_metrics).get(name),
         section="paths",
         display=HIDDEN,
     )
