@@ -10,7 +10,7 @@ from mptcplab.files import write_text
 from mptcplab.metrics.rows import RunResult
 from mptcplab.recording.damage import report_damage
 from mptcplab.report.html import ReportPage, to_html
-from mptcplab.report.html_build import experiment
+from mptcplab.report.html_build import build_experiment
 from mptcplab.results import DAMAGED_RESULTS, open_every
 from mptcplab.study.pages import scoreboard_report, study_folders, study_report
 
@@ -28,7 +28,7 @@ def build_report(folder: Path, *, known: Mapping[str, RunResult] | None = None) 
             return page
     results = open_every(folder)
     with report_damage(f"cannot report on {folder}", hint=DAMAGED_RESULTS):
-        section = experiment(results.select_experiment())
+        section = build_experiment(results.select_experiment())
         return ReportPage(section.title, (section,))
 
 

@@ -13,14 +13,14 @@ from mptcplab.recording.record import Recording
 from mptcplab.steps import Call, Program, shell
 from mptcplab.workload.base import WorkloadBase
 from mptcplab.workload.context import WorkloadContext, client, server, wrap_with_mptcpize
-from mptcplab.workload.outputs import NS, Reading, goodput
+from mptcplab.workload.outputs import NS, Reading, compute_goodput
 from mptcplab.workload.recorded import read_span_ns
 
 
 class Echo(WorkloadBase):
     """One line to a server and back."""
 
-    smallest: ClassVar[Mapping[str, Any]] = {"letters": 10}
+    example: ClassVar[Mapping[str, Any]] = {"letters": 10}
 
     kind: Literal["echo"]
     letters: Whole = Field(ge=1, le=1000, description="length of the line", examples=[80])
@@ -42,4 +42,4 @@ class Echo(WorkloadBase):
         assert len(received) == self.letters, received
         start_ns, end_ns = read_span_ns(recording, f"{name}.client")
         elapsed = (end_ns - start_ns) / NS
-        return Reading(goodput(len(received), elapsed, name), elapsed)
+        return Reading(compute_goodput(len(received), elapsed, name), elapsed)

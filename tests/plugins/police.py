@@ -32,7 +32,7 @@ class Police(Behaviour[PoliceKeys]):
 
     name = "police"
     model = PoliceKeys
-    smallest: ClassVar = {"police": "5 Mbit/s"}
+    example: ClassVar = {"police": "5 Mbit/s"}
     variable: ClassVar = {
         "police": VariableKey(
             Rate, "new rate of the policer", {"police_mbit_s": 10**6}, largest=10**11, needs_value=True

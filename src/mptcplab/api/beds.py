@@ -33,13 +33,13 @@ from mptcplab.study.library import SelectedTable, TableJob, digest, file_stem, s
 from mptcplab.study.measurement import index_results
 from mptcplab.study.stored_cloud import StoredCloud, StoredCloudTable, keep_current
 
-#: Keys of an experiment that beds decide themselves.
+#: Keys of an experiment that test beds decide themselves.
 _OF_BEDS = ("seed", "repeats")
 
 
 @dataclass(frozen=True)
 class _BedJob:
-    """One table on one bed."""
+    """One table on one test bed."""
 
     bed: SampledBed
     work: TableJob
@@ -47,7 +47,7 @@ class _BedJob:
 
 @dataclass(frozen=True)
 class BedPlan:
-    """The tables of one study on all its beds. ``overrides`` come from the command line."""
+    """The tables of one study on all its test beds. ``overrides`` come from the command line."""
 
     tables: tuple[SelectedTable, ...]
     space: BedSpace
@@ -63,12 +63,12 @@ class BedPlan:
 
     @property
     def runs(self) -> list[Run]:
-        """The runs of all tables on all beds."""
+        """The runs of all tables on all test beds."""
         return [run for job in self.jobs for run in job.work.runs]
 
     @property
     def runs_of_tables(self) -> dict[str, list[Run]]:
-        """The runs of each table on all beds, by its name."""
+        """The runs of each table on all test beds, by its name."""
         runs: dict[str, list[Run]] = {}
         for job in self.jobs:
             runs.setdefault(job.work.selected.name, []).extend(job.work.runs)
@@ -82,12 +82,12 @@ class BedPlan:
             return self.runs
 
     def file(self, name: str) -> str:
-        """Return the name of a file of this number of beds and this form, without its last suffix."""
+        """Return the name of a file of this number of test beds and this form, without its last suffix."""
         return file_stem(f"{name}-{len(self.beds)}", quick=self.is_quick)
 
 
 class _BedRounds(Rounds):
-    """The runs of all tables on all beds in one sweep: each point once, with the seed of its bed."""
+    """The runs of all tables on all test beds in one sweep: each point once, with the seed of its test bed."""
 
     def __init__(self, jobs: Sequence[_BedJob]) -> None:
         self._experiments: dict[int, Experiment] = {
@@ -96,7 +96,7 @@ class _BedRounds(Rounds):
         super().__init__(jobs[0].work.experiment, [point for job in jobs for point in job.work.points])
 
     def runs_of(self, point: SweepPoint, first: int, end: int) -> list[Run]:
-        """Return the repeats of one point, whose seed its bed decides."""
+        """Return the repeats of one point, whose seed its test bed decides."""
         return self._experiments[id(point)].runs_of(point, first, end)
 
 
@@ -122,7 +122,7 @@ class BedReproduction:
     See :func:`reproduce_beds` for the arguments. The constructor runs nothing.
 
     :raises InputError: if a study has no test beds to draw from, if ``count`` is less than 1, or if an option
-        contradicts beds.
+        contradicts test beds.
     """
 
     def __init__(
@@ -184,7 +184,7 @@ class BedReproduction:
 
 @dataclass(frozen=True)
 class BedCost:
-    """The cost of measuring a study on its beds: ``left`` are the runs that are not recorded."""
+    """The cost of measuring a study on its test beds: ``left`` are the runs that are not recorded."""
 
     plan: BedPlan
     left: tuple[Run, ...]
@@ -234,7 +234,7 @@ def reproduce_beds(
     with a warning.
 
     :raises InputError: if a study has no test beds to draw from, if ``count`` is less than 1, or if an option
-        contradicts beds.
+        contradicts test beds.
     :raises MissingError: if this machine lacks something that every study needs.
     :raises LabError: if files cannot be written.
     :raises KeyboardInterrupt: if a signal interrupts the runs.
@@ -252,7 +252,7 @@ def plan_studies(
     """Return the plan of each study that ``wanted`` names.
 
     :raises InputError: if a study has no test beds to draw from, if ``count`` is less than 1, or if an option
-        contradicts beds.
+        contradicts test beds.
     """
     tables = select(wanted)
     if options.engine != DEFAULT_ENGINE:
@@ -263,7 +263,7 @@ def plan_studies(
 
 
 def plan_beds(tables: Sequence[SelectedTable], count: int, overrides: tuple[str, ...], *, quick: bool) -> BedPlan:
-    """Return the beds of a study, and its tables on each of them.
+    """Return the test beds of a study, and its tables on each of them.
 
     :raises InputError: if the study has no test beds to draw from, if ``count`` is less than 1, or if an override
         contradicts them.
@@ -294,7 +294,7 @@ def find_bed_lacks(plan: BedPlan, options: RunOptions) -> MissingError | None:
 
 
 def _check_override(text: str, space: BedSpace, tables: Sequence[SelectedTable]) -> None:
-    """:raises InputError: if ``--set`` changes a key that beds decide."""
+    """:raises InputError: if ``--set`` changes a key that test beds decide."""
     key = text.partition("=")[0].strip()
     decided = {known for selected in tables for known in space.keys(selected.number)}
     if key in _OF_BEDS or any(fnmatch.fnmatchcase(key, known) or fnmatch.fnmatchcase(known, key) for known in decided):
@@ -304,7 +304,7 @@ def _check_override(text: str, space: BedSpace, tables: Sequence[SelectedTable])
 def _job(
     bed: SampledBed, selected: SelectedTable, space: BedSpace, overrides: Sequence[str], *, quick: bool
 ) -> _BedJob:
-    """Return a table on a bed. In the short form, what that shortens stays short."""
+    """Return a table on a test bed. In the short form, what that shortens stays short."""
     shortened = selected.table.quick.change if quick else {}
     settings = [text for text in space.overrides(bed, selected.number) if text.partition("=")[0] not in shortened]
     return _BedJob(bed, table_job(selected, [*settings, *overrides], quick=quick, repeats=1, seed=bed.number))
@@ -341,7 +341,7 @@ def measure_beds(
 
 
 def _measure_table(plan: BedPlan, selected: SelectedTable, by_point: Mapping[int, CompletedRun]) -> StoredCloudTable:
-    """Return the values of one table on all beds."""
+    """Return the values of one table on all test beds."""
     jobs = [job for job in plan.jobs if job.work.selected is selected]
     results = [list(_results(job, by_point)) for job in jobs]
     failed = Counter[int]()
@@ -360,7 +360,7 @@ def _results(job: _BedJob, by_point: Mapping[int, CompletedRun]) -> Iterator[Run
 
 
 def _read_earlier_tables(plan: BedPlan, cloud: StoredCloud, file: Path) -> dict[str, StoredCloudTable]:
-    """Return the tables that an earlier command has measured on the same beds, as far as they are still current."""
+    """Return the tables that an earlier command has measured on the same test beds, if they are still current."""
     try:
         before = StoredCloud.read(file)
     except (OSError, *WRONG):

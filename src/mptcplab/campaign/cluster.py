@@ -185,8 +185,8 @@ def execute(run: Run, facts: dict[str, Any]) -> WorkerReply:
         job = prepare_job(run, engines)
         if job.identity.facts != facts:
             raise _difference(job.identity.facts, facts, worker.address)
-        with _stop_when_cancelled() as stop, make_work_folder(job.identity.name, cache_root() / "cluster") as place:
-            folder = place / "run"
+        with _stop_when_cancelled() as stop, make_work_folder(job.identity.name, cache_root() / "cluster") as work:
+            folder = work / "run"
             folder.mkdir()
             try:
                 duration = LocalExecutor(engines).record(job, folder, stop)

@@ -18,7 +18,7 @@ from mptcplab.campaign.record import Engines, Executor, LocalExecutor, RunDurati
 from mptcplab.campaign.store import Store
 from mptcplab.engine.protocol import RunInterruptedError, Stop
 from mptcplab.errors import LabError, reason
-from mptcplab.metrics.kept import cached_result, prepare
+from mptcplab.metrics.kept import cached_result, warm_up
 from mptcplab.metrics.rows import RunResult
 from mptcplab.plan.estimate import estimate_seconds
 from mptcplab.recording.record import Recording, is_complete, relabel
@@ -206,7 +206,7 @@ class Lab:
         if identity is None:
             job = prepare_job(run, self._engines)
             identity = job.identity.name
-        target = self._store.place(identity)
+        target = self._store.folder_of(identity)
         with self._store.claim(identity) as mine:
             if not mine:
                 return None
@@ -228,7 +228,7 @@ class Lab:
     def _prepare_measuring(self) -> Iterator[None]:
         """Prepare for the first result in a thread, since this process waits for its lab while inside."""
         with self._lock:
-            thread = None if self._prepared else threading.Thread(target=prepare)
+            thread = None if self._prepared else threading.Thread(target=warm_up)
             self._prepared = True
         if thread is None:
             yield

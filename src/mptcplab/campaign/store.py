@@ -71,7 +71,7 @@ def leased_cpu() -> Iterator[int]:
 
 # A results folder: recordings by their identities, and runs in progress.
 #
-# OUT/runs/IDENTITY/   one recording each, added complete by one rename
+# OUT/runs/IDENTITY/   one recording each, renamed into place when complete
 #     failed/IDENTITY/ the files of a failed run, until it succeeds
 #     log.jsonl        when, where and how fast each run was executed, which is not part of its identity
 #     .work/           runs in progress; the next command removes the files of a killed process
@@ -98,7 +98,7 @@ class Store:
             hint = "name another folder with --out"
             raise InputError(f"{out}: {reason(error)}", hint=hint) from error
 
-    def place(self, identity: str) -> Path:
+    def folder_of(self, identity: str) -> Path:
         """Return the folder of a recording, which need not exist."""
         return self._runs / identity
 
@@ -113,9 +113,9 @@ class Store:
         The files of a failed run move to ``failed/``, which the hint of its error names. Files of an interrupted run,
         and of a run for which the disk was full, are removed.
         """
-        target, failed = self.place(identity), self.out / "failed" / identity
-        with make_work_folder(identity, self._work) as place:
-            folder = place / "run"
+        target, failed = self.folder_of(identity), self.out / "failed" / identity
+        with make_work_folder(identity, self._work) as work:
+            folder = work / "run"
             folder.mkdir()
             try:
                 yield folder
@@ -124,13 +124,13 @@ class Store:
             except LabError as error:
                 if any(folder.iterdir()):
                     finish_failed(folder, error.message)
-                    _replace(failed, folder, place / "replaced")
+                    _replace(failed, folder, work / "replaced")
                     files = f"files of the failed run: {failed}"
                     error.hint = f"{error.hint}\n  {files}" if error.hint else files
                 raise
-            _replace(target, folder, place / "replaced")
+            _replace(target, folder, work / "replaced")
             with contextlib.suppress(OSError):
-                failed.rename(place / "failed")
+                failed.rename(work / "failed")
                 failed.parent.rmdir()
 
     def note(self, identity: str, *, wall_seconds: float, virtual_ns: int, worker: str = "") -> None:

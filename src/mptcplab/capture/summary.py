@@ -411,11 +411,11 @@ def _origin(connection: MptcpConnection) -> str:
     if connection.is_nameless:
         nameless = "none of its MPTCP options names it: its other subflows, if any, are listed as other connections"
         return f"{began}, and {nameless}" if connection.is_earlier else nameless
-    ways = {"token" if flow.join_token is not None else flow.recognised_by for flow, _ in connection.flows}
-    if ways == {"numbers"} and len(connection.flows) == 1:
+    marks = {"token" if flow.join_token is not None else flow.recognised_by for flow, _ in connection.flows}
+    if marks == {"numbers"} and len(connection.flows) == 1:
         return began
     by = {"numbers": "their data sequence numbers", "token": "the token of their MP_JOIN"}
-    return f"{began}: its subflows were found by {' and '.join(text for way, text in by.items() if way in ways)}"
+    return f"{began}: its subflows were found by {' and '.join(text for mark, text in by.items() if mark in marks)}"
 
 
 def _direction_from(flow: TcpFlow, side: int, sender: int) -> HalfConnection:

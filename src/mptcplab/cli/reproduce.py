@@ -155,7 +155,7 @@ def _show_list(reproduction: Reproduction, *, as_json: bool) -> None:
 
 
 def _reproduce_beds(reproduction: BedReproduction, *, only_list: bool, as_json: bool) -> int:
-    """Measure the tables of each study on its beds, print the clouds, and return the exit status."""
+    """Measure the tables of each study on its test beds, print the clouds, and return the exit status."""
     if only_list:
         _list_beds(reproduction, as_json=as_json)
         return Exit.DONE

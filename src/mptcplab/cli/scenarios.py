@@ -55,11 +55,11 @@ def init(
         paths = template.spread_paths([template.parse_path(text) for text in described], count)
         time, amount = template.parse_goal(duration, size, workload)
         name = template.default_title(paths, protocols) if title is None else template.parse_title(title)
-        way = None if direction is None else template.parse_direction(direction, workload)
+        transfer = None if direction is None else template.parse_direction(direction, workload)
         events = tuple(template.parse_event(text, len(paths)) for text in happening)
         if time is not None:
             template.check_events(events, protocols, len(paths))
-        answers = Answers(name, paths, workload, time, amount, protocols, repeats, way, events)
+        answers = Answers(name, paths, workload, time, amount, protocols, repeats, transfer, events)
     text = compose(answers)
     _check(text)
     if to_stdout:
@@ -95,9 +95,9 @@ def _ask_all() -> Answers:
         paths.append(_ask(f"Path {number}: rate, one-way delay, loss?", shown, template.parse_path))
         shown = template.path_text(paths[-1])
     kind = _ask(f"Which kind of workload ({', '.join(template.KINDS)})?", "flow", _kind)
-    way = None
+    transfer = None
     if template.KINDS[kind].has_key("reverse"):
-        way = _ask("Download or upload?", "upload", lambda text: template.parse_direction(_direction(text), kind))
+        transfer = _ask("Download or upload?", "upload", lambda text: template.parse_direction(_direction(text), kind))
     time, amount = None, None
     if not template.KINDS[kind].has_key("duration"):
         amount = _ask("How much data?", str(template.DEFAULT_SIZE), lambda text: template.parse_size(text, kind))
@@ -110,7 +110,7 @@ def _ask_all() -> Answers:
     protocols = _ask("Which protocols to compare?", "tcp,mptcp", lambda text: _protocols(text, checked, count))
     repeats = _ask("How many runs of each, with different seeds?", "3", _make_parser(1, MAX_REPEATS))
     title = _ask("Which title?", template.default_title(paths, protocols), template.parse_title)
-    return Answers(title, tuple(paths), kind, time, amount, protocols, repeats, way, events)
+    return Answers(title, tuple(paths), kind, time, amount, protocols, repeats, transfer, events)
 
 
 def _ask(question: str, default: str, parse: Callable[[str], _Answer]) -> _Answer:

@@ -130,7 +130,7 @@ def _with_gateway(**gateways: Any) -> Scenario:
 def _parts() -> Iterator[tuple[str, Scenario]]:
     """Yield scenarios with other parts that may need programs: links' behaviours and disciplines, keys of [record]."""
     behaviours = (
-        keys for behaviour in BEHAVIOURS for keys in (behaviour.smallest, behaviour.with_more_programs) if keys
+        keys for behaviour in BEHAVIOURS for keys in (behaviour.example, behaviour.example_with_more_programs) if keys
     )
     for keys in (*behaviours, *({"rate": "1 Mbit/s", "discipline": name} for name in DISCIPLINES)):
         yield f"links with {' and '.join(keys)}", _build_scenario("flow", links=_link(**keys))
@@ -160,7 +160,7 @@ def _programs(scenario: Scenario) -> Iterable[str]:
 
 def _build_scenario(workload: str, **tables: Any) -> Scenario:
     """Return a small scenario with a workload of this kind; ``tables`` replace its tables."""
-    bulk = {"kind": workload, "from": "client", "to": "server", **KINDS[workload].smallest}
+    bulk = {"kind": workload, "from": "client", "to": "server", **KINDS[workload].example}
     return Scenario.model_validate(
         {
             "title": "doctor",

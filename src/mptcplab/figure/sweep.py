@@ -17,7 +17,7 @@ from mptcplab.metrics.column import Metric
 from mptcplab.metrics.named import named_metrics, unit_of
 from mptcplab.metrics.registry import METRICS
 from mptcplab.metrics.rows import INTERRUPTION, OUTAGE, ResultRow, later_outages
-from mptcplab.metrics.values import Unit, determine, short_names, swept_values
+from mptcplab.metrics.values import Unit, determines, short_names, swept_values
 from mptcplab.metrics.warnings import SHORT_OF_MEMORY
 from mptcplab.stats import Interval, mean_interval
 
@@ -113,7 +113,7 @@ def line_keys(points: Sequence[Point], along: str) -> list[str]:
     kept = [key for key in _varied_keys(points) if key != along]
     while True:
         others = {key: [other for other in kept if other != key] for key in reversed(kept)}
-        idle = {key: left for key, left in others.items() if determine(points, [along, *left], key)}
+        idle = {key: left for key, left in others.items() if determines(points, [along, *left], key)}
         if not idle:
             return kept
         kept = min(idle.values(), key=lambda left: len(_counts(points, left)))
@@ -156,7 +156,7 @@ def leading_keys(points: Sequence[Point]) -> dict[str, list[str]]:
     for key in sorted(
         values, key=lambda candidate: (-len(values[candidate]), not are_numbers(candidate, values[candidate]))
     ):
-        leading = next((candidate for candidate in keys if determine(points, [candidate], key)), None)
+        leading = next((candidate for candidate in keys if determines(points, [candidate], key)), None)
         if leading is None:
             keys[key] = []
         else:
@@ -167,11 +167,11 @@ def leading_keys(points: Sequence[Point]) -> dict[str, list[str]]:
 def together_notes(points: Sequence[Point], along: str, keys: Sequence[str], names: Mapping[str, str]) -> Iterator[str]:
     """Yield which keys change together with the axis and with ``keys``, which distinguish the lines."""
     for key in _varied_keys(points):
-        if key != along and key not in keys and determine(points, [along, *keys], key):
+        if key != along and key not in keys and determines(points, [along, *keys], key):
             others = [along, *keys]
             for companion in reversed(others[:]):
                 left = [other for other in others if other != companion]
-                others = left if determine(points, left, key) else others
+                others = left if determines(points, left, key) else others
             yield f"{names[key]} changes with {' and '.join(names[companion] for companion in others)}"
 
 
@@ -244,7 +244,7 @@ def curve_keys(rows: Sequence[ResultRow], by: Sequence[str] | None) -> list[str]
     for key in by:
         if key not in axes:
             raise InputError(f"--by {names[key]} changes nothing: all curves have the same", hint="remove it")
-    left = ", ".join(names[key] for key in axes if key not in by and not determine(points, by, key))
+    left = ", ".join(names[key] for key in axes if key not in by and not determines(points, by, key))
     if left:
         hint = f"add {left} to --by, or choose one value with --points"
         raise InputError(f"a curve is of one point, and points also differ in {left}", hint=hint)

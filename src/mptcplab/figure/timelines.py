@@ -19,7 +19,7 @@ from mptcplab.figure.delays import Delays, delays_of
 from mptcplab.lazy import Numbers, np, pl
 from mptcplab.metrics import subflows as sockets
 from mptcplab.metrics.capacity import capacity_of
-from mptcplab.metrics.catalog.paths import Reassembly, reassemblies
+from mptcplab.metrics.catalog.paths import Reassembly, compute_reassemblies
 from mptcplab.metrics.manifest import read_addresses
 from mptcplab.metrics.measure import timed_messages_of
 from mptcplab.metrics.radios import radio_samples
@@ -114,7 +114,7 @@ def _timeline(recording: Recording, ends: Ends, queues: tuple[TimelineCurve, ...
     names = _unique_names(samples[0].path(addresses, is_sender=True) for samples in sent)
     shown = _sort_subflows(*_select_subflows(names, sent))
     timed_message = timed_messages_of(recording, ends.workload)
-    goodput, twice_percent = _goodput(reassemblies(recording, ends), edges)
+    goodput, twice_percent = _goodput(compute_reassemblies(recording, ends), edges)
     return WorkloadTimeline(
         workload=ends.workload,
         edges=round_values(edges / _NS, 5),

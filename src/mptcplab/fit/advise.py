@@ -244,7 +244,7 @@ _LINK = re.compile(r"\blink(\d+)\b")
 
 @dataclass(frozen=True)
 class ComparedQuantity:
-    """One quantity: observed, and the mean of the twin's runs with the ends of its 95 % interval.
+    """One quantity: observed, and the mean of the twin's runs with the bounds of its 95 % interval.
 
     ``difference`` is the twin's less the observed value: a share of it, or as it is if the quantity is a share.
     """

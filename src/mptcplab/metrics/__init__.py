@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""From recordings to numbers. Pure functions: nothing is run, and a stored recording gives the same years later."""
+"""From recordings to numbers. Pure functions: nothing is run, and a recording yields the same numbers years later."""

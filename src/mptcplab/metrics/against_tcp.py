@@ -67,9 +67,9 @@ def path_rates(recording: Recording, workload: str) -> dict[str, float]:
     links = read_links(recording)
     rates = {}
     for path, steps in read_paths(recording, workload).items():
-        sides = [links[link].side(direction) for link, direction in steps]
-        limits = [side.rate_bps for side in sides if side.rate_bps is not None]
-        if limits and not any(side.has_trace for side in sides):
+        directions = [links[link].in_direction(name) for link, name in steps]
+        limits = [direction.rate_bps for direction in directions if direction.rate_bps is not None]
+        if limits and not any(direction.has_trace for direction in directions):
             rates[path] = min(limits)
     return rates
 

@@ -23,7 +23,7 @@ NOT_KNOWN = "not known"
 
 @dataclass(frozen=True)
 class RequestedAlgorithms:
-    """The algorithms that the scenario requests for the sending side; None leaves the choice to the kernel."""
+    """The algorithms that the scenario requests for the sender; None leaves the choice to the kernel."""
 
     congestion: str | None
     scheduler: str | None

@@ -65,28 +65,30 @@ class _Links:
     def change(self, event: NetworkEvent) -> None:
         """Apply an event."""
         link, kind, value = event.link, event.kind, event.value
-        sides = (event.direction,) if event.direction in DIRECTIONS else DIRECTIONS
+        directions = (event.direction,) if event.direction in DIRECTIONS else DIRECTIONS
         if kind in ("trace", "change"):
             rate = rate_of(value)
             if rate is not None:
                 self.rates |= {
-                    (link, side): rate * self.shares[link, side] for side in sides if self._has_share(link, side)
+                    (link, direction): rate * self.shares[link, direction]
+                    for direction in directions
+                    if self._has_share(link, direction)
                 }
         elif kind == "down":
             if value == _SILENT:
-                self.silent |= {(link, side) for side in sides}
+                self.silent |= {(link, direction) for direction in directions}
             else:
                 self.down.add(link)
         elif kind == "up":
-            self.silent -= {(link, side) for side in sides}
+            self.silent -= {(link, direction) for direction in directions}
             self.down.discard(link)
         elif kind == "address-removed":
             self.without_address.add((link, value))
         elif kind == "address-added":
             self.without_address.discard((link, value))
 
-    def _has_share(self, link: str, side: str) -> bool:
-        return (link, side) in self.shares
+    def _has_share(self, link: str, direction: str) -> bool:
+        return (link, direction) in self.shares
 
     def carried_rates(self, steps: Iterable[Step]) -> list[float]:
         """Return what each of ``steps`` carries, infinity if nothing limits it."""
@@ -165,16 +167,16 @@ def _links(recording: Recording, steps: Collection[Step]) -> _Links | None:
     links = read_links(recording)
     radios = read_radio_links(recording)
     rates, shares = {}, {}
-    for link, side in steps:
+    for link, direction in steps:
         if link in radios:
             return None
-        direction = links[link].side(side)
-        payload_bps, rate_bps = direction.payload_bps, direction.rate_bps
+        settings = links[link].in_direction(direction)
+        payload_bps, rate_bps = settings.payload_bps, settings.rate_bps
         if payload_bps is not None:
-            rates[link, side] = payload_bps
+            rates[link, direction] = payload_bps
         if payload_bps is not None and rate_bps is not None:
-            shares[link, side] = payload_bps / rate_bps
-            if shares[link, side] < _LEAST_PAYLOAD:
+            shares[link, direction] = payload_bps / rate_bps
+            if shares[link, direction] < _LEAST_PAYLOAD:
                 return None
     return _Links(rates, shares)
 

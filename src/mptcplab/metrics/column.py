@@ -18,9 +18,10 @@ from mptcplab.workload.recorded import RecordedWorkload
 
 # Columns and scopes: each number of a result is declared once, and all outputs follow.
 #
-# A *scope* is what has numbers: workloads, the directions of links, radio links, middleboxes. A :class:`Column` is one
-# number of a scope. results.json, the tables of the terminal, Markdown, CSV and the page, the data frames and
-# docs/metrics.md iterate over the columns of a scope, and know none by its name.
+# A *scope* is a kind of object that a run has numbers about: workloads, the directions of links, radio links,
+# middleboxes. The objects of a run are its *items*. A :class:`Column` is one number of a scope. results.json, the
+# tables of the terminal, Markdown, CSV and the page, the data frames and docs/metrics.md iterate over the columns of a
+# scope, and know none by its name.
 #
 # Workloads have the columns of :mod:`mptcplab.metrics.registry`, which are of the class
 # :class:`Metric`. The other scopes are in ``SCOPES`` of :mod:`mptcplab.metrics.network`. A
@@ -28,7 +29,7 @@ from mptcplab.workload.recorded import RecordedWorkload
 
 _T = TypeVar("_T")
 _C = TypeVar("_C", bound="Column[Any]")
-#: The place of columns that do not have one.
+#: The order of columns that do not set one.
 LAST = 1000
 
 
@@ -36,7 +37,7 @@ LAST = 1000
 class Display:
     """The presentation of a column. Nothing here changes a value, or its name in JSON.
 
-    Columns are in the order of ``place``. Without ``in_table`` they are only in JSON and data frames. ``head`` is the
+    Columns are sorted by ``order``. Without ``in_table`` they are only in JSON and data frames. ``head`` is the
     column head, if that is not noun and unit. A cell has the interval beside the mean if ``with_spread``, and the usual
     number of decimals unless ``digits`` is set. Tables of the network divide values by ``per``, the size of the unit in
     the head. They colour a cell if the scope's check with the name ``check`` has a result.
@@ -44,12 +45,13 @@ class Display:
     A cell says ``never`` where all values are infinite. A column that is ``shown_without_values`` is also
     shown if no row of the table has a value. ``note`` is printed below the table if the column is shown.
 
-    A metric with a ``headline`` is what workloads that have it are about, where goodput is not: it has a figure of its
-    own, and of several the one with the highest number is drawn by default. The vertical axis of figures is labelled
-    ``axis``, if that is more than the noun, and begins at ``lowest``, unless the metric may be negative.
+    A metric with a ``headline`` is the one by which figures and comparisons show the workloads that have it, in place
+    of goodput. It has a figure of its own; of several, the one with the highest number is drawn by default. The
+    vertical axis of figures is labelled ``axis``, if that is more than the noun, and begins at ``lowest``, unless the
+    metric may be negative.
     """
 
-    place: int = LAST
+    order: int = LAST
     in_table: bool = True
     head: str = ""
     with_spread: bool = True
@@ -70,7 +72,7 @@ HIDDEN = Display(in_table=False)
 
 @dataclass(frozen=True, kw_only=True)
 class Column(Generic[_T]):
-    """A number, or a text, of the things of a scope: what it is, and how it is computed.
+    """A number, or a text, of the items of a scope: its definition, and how it is computed.
 
     ``name`` is the name in JSON and data frames, and ends with the unit. ``definition`` and ``source`` (where it is
     defined, or what reports it) are for docs/metrics.md. ``value`` computes it; without one, it is the attribute of
@@ -117,13 +119,14 @@ class Column(Generic[_T]):
 
 @dataclass(frozen=True, kw_only=True)
 class Scope(Generic[_T]):
-    """Things of one kind that a run counts, and their columns.
+    """A kind of object that a run has numbers about, such as directions of links, and the columns of these numbers.
 
-    ``name`` is the key in results.json, ``title`` the title of their table; without one there is no table. Tables are
-    in the order of ``place``. ``read`` returns the things of a run. ``keys`` tell them apart, also over the seeds of a
-    point. ``columns`` are numbers, of which rows have means over seeds. ``facts`` and ``checks`` are of a whole row: in
-    JSON, the first precede the numbers, the others follow. ``notes`` are printed below the table. A scope that is
-    ``optional`` is not in results.json if no run has such things. ``frame`` names its data frame, if it has one.
+    The objects of a run are the *items* of the scope, which ``read`` returns. ``name`` is the key in results.json,
+    ``title`` the title of the table; without one there is no table. Tables are sorted by ``order``. ``keys`` identify
+    an item, also over the seeds of a point. ``columns`` are numbers, of which rows have means over seeds. ``facts`` and
+    ``checks`` are of a whole row: in JSON, the first precede the numbers, the others follow. ``notes`` are printed
+    below the table. A scope that is ``optional`` is not in results.json if no run has an item. ``frame`` names its data
+    frame, if it has one.
     """
 
     name: str
@@ -133,7 +136,7 @@ class Scope(Generic[_T]):
     facts: tuple[Column[ScopeRow[_T]], ...] = ()
     checks: tuple[Column[ScopeRow[_T]], ...] = ()
     title: str = ""
-    place: int = LAST
+    order: int = LAST
     notes: tuple[str, ...] = ()
     optional: bool = False
     frame: str = ""
@@ -148,16 +151,16 @@ class Scope(Generic[_T]):
         """The numbers and facts that tables have, in their order."""
         every: list[Column[_T] | Column[ScopeRow[_T]]] = [*self.numbers, *self.facts]
         columns = [column for column in every if column.display.in_table]
-        return sorted(columns, key=lambda column: column.display.place)
+        return sorted(columns, key=lambda column: column.display.order)
 
     def identify(self, item: _T) -> tuple[Any, ...]:
-        """Return the keys of a thing."""
+        """Return the keys of an item."""
         return tuple(key.compute(item) for key in self.keys)
 
 
 @dataclass(frozen=True)
 class ScopeRow(Generic[_T]):
-    """One thing of a scope at one point of a sweep: what each run counted, with its seed."""
+    """One item of a scope at one point of a sweep: ``members`` has the item of each run, with its seed."""
 
     scope: Scope[_T]
     settings: Mapping[str, str]
@@ -165,7 +168,7 @@ class ScopeRow(Generic[_T]):
 
     @property
     def first(self) -> _T:
-        """The thing in the first run."""
+        """The item in the first run."""
         return self.members[0][1]
 
     @property
@@ -253,17 +256,17 @@ class Metric(Column[Subject]):
     """A number computed from a workload of a run; how it is shown is its :class:`Display`.
 
     ``value`` computes it; without one, it is the number that the workload's kind reports under this name. The value is
-    infinity if what it waits for did not happen within the run, which a cell shows as ``never``. docs/metrics.md has
+    infinity if the measured event did not occur within the run, which a cell shows as ``never``. docs/metrics.md has
     the metric in the table ``section``.
 
     Every row of a table has the metrics that are ``in_every_row``. The others have columns where they have a meaning.
     Runs with failures have metrics that are ``of_failures``, whatever their workloads. A metric that is ``signed`` may
-    be negative. Rankings put high values first if ``higher_is_better``, else low ones; of parts of a whole, no value is
-    better.
+    be negative. Rankings put high values first if ``higher_is_better``, else low ones. A share of a path is neither
+    good nor bad, so it is sorted by size.
 
     A metric ``of_rows`` follows from runs of several points. It has no function, and cannot end a sweep's repeats;
     ``needs`` names these runs, for the hint if no row has the metric. A metric ``by_path`` cannot end a sweep's repeats
-    either: a workload has several values of it, parts of a whole in percent.
+    either: a workload has one value for each path, its share in percent.
     """
 
     section: str = ""
@@ -277,10 +280,10 @@ class Metric(Column[Subject]):
 
     @property
     def is_highest_first(self) -> bool:
-        """True if rankings put high values first: the better ones, or all where none is better."""
+        """True if rankings put high values first: because they are better, or because these are shares of paths."""
         return self.higher_is_better or self.by_path
 
     def compute(self, subject: Subject) -> float | None:
-        """Return the value for ``subject``; None if it has none, infinity if it did not happen within the run."""
+        """Return the value for ``subject``; None if it has none, infinity if the event did not occur within the run."""
         value: float | None = subject.reading.metrics.get(self.name) if self.value is None else self.value(subject)
         return value

@@ -308,7 +308,7 @@ def warnings_of(results: Sequence[StoredResults], asked: Sequence[AskedMetric]) 
     """Return each warning of the compared rows once, with the names of the rows that have it.
 
     Warnings that differ only in numbers are one, with their range. Of two ``results``, a name has A or B before it.
-    Runs in which what a metric waits for did not happen have no value to compare, which is a warning, too.
+    Runs in which the measured event did not occur have no value to compare, which is a warning, too.
     """
     rows = list(compared_rows(results, asked))
     several = len({row.workload for _, row in rows}) > 1

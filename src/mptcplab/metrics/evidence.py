@@ -27,8 +27,8 @@ from mptcplab.explain.evidence import (
 from mptcplab.explain.reason import STRONG, Finding
 from mptcplab.explain.registry import explain
 from mptcplab.lazy import pl
-from mptcplab.metrics.catalog.cpu import shares as cpu_shares
-from mptcplab.metrics.instants import Instant, changes_rates, instants, is_silent
+from mptcplab.metrics.catalog.cpu import compute_cpu_shares
+from mptcplab.metrics.instants import Instant, changes_rates, is_silent, read_instants
 from mptcplab.metrics.manifest import Gateway, Node, read_addresses, read_gateways, read_links, read_nodes
 from mptcplab.metrics.network import (
     MIDDLEBOXES,
@@ -81,7 +81,7 @@ _UNLIMITED = 1 << 63
 
 
 @dataclass(frozen=True)
-class _Side:
+class _NodePair:
     """The two nodes whose connections are explained, and the program of each that reports its sockets, if one does."""
 
     client: str
@@ -96,53 +96,53 @@ def evidence_of(
     recording: Recording, workload: RecordedWorkload, network: NetworkCounters, *, goodput_bps: float | None
 ) -> Evidence:
     """Return what a recording shows of one workload."""
-    ends, side = workload.ends, _side(recording, workload)
-    paths = tuple(_paths(recording, ends, side))
-    seen = tuple(_subflows(recording, ends, side))
-    connections = tuple(_connections(recording, side))
+    ends, pair = workload.ends, _select_node_pair(recording, workload)
+    paths = tuple(_build_paths(recording, ends, pair))
+    seen = tuple(_build_subflows(recording, ends, pair))
+    connections = tuple(_build_connections(recording, pair))
     return Evidence(
-        hosts=tuple(_host(recording, ends, side, name) for name in dict.fromkeys((side.client, side.server))),
+        hosts=tuple(_build_host(recording, ends, pair, name) for name in dict.fromkeys((pair.client, pair.server))),
         subflows=seen,
         connections=connections,
-        expected=_describe_expected(recording, workload, side, paths, goodput_bps),
+        expected=_describe_expected(recording, workload, pair, paths, goodput_bps),
         middleboxes=tuple(
             Middlebox(name=count.router, verb=count.verb, option=count.option, packets=count.packets)
             for count in network.get(MIDDLEBOXES)
         ),
-        waits=tuple(_waits(seen, connections, side, paths)),
-        cpus=cpu_shares(recording, ends) or None,
+        waits=tuple(_find_waits(seen, connections, pair, paths)),
+        cpus=compute_cpu_shares(recording, ends) or None,
     )
 
 
-def _side(recording: Recording, workload: RecordedWorkload) -> _Side:
+def _select_node_pair(recording: Recording, workload: RecordedWorkload) -> _NodePair:
     ends = workload.ends
     gateway = next(gateways_of(recording, ends.workload), None)
     if gateway is None:
         programs = {ends.sender: ends.sending, ends.receiver: ends.receiving}
-        return _Side(workload.client, workload.server, ends.sender, ends.receiver, programs, None)
+        return _NodePair(workload.client, workload.server, ends.sender, ends.receiver, programs, None)
     inner = inner_of(gateway, ends, workload.client)
-    return _Side(gateway.entry, gateway.exit, inner.sender, inner.receiver, {}, gateway)
+    return _NodePair(gateway.entry, gateway.exit, inner.sender, inner.receiver, {}, gateway)
 
 
-def _host(recording: Recording, ends: Ends, side: _Side, name: str) -> Host:
+def _build_host(recording: Recording, ends: Ends, pair: _NodePair, name: str) -> Host:
     node = read_nodes(recording)[name]
-    addresses = [address for address, place in read_addresses(recording).items() if place.node == name]
-    protocol = _protocol(ends, node, side)
+    addresses = [address for address, owner in read_addresses(recording).items() if owner.node == name]
+    protocol = _find_protocol(ends, node, pair)
     speaks = protocol == "mptcp"
     return Host(
         name=name,
-        opens=name == side.client,
-        counters=_counters(recording, name, node.transport.protocol if node.transport is not None else None),
-        endpoints=tuple(_endpoints(recording, name)) if speaks else (),
-        limits=_limits(recording, name) if speaks else None,
-        sysctls=_sysctls(recording, name),
+        opens=name == pair.client,
+        counters=_read_counters(recording, name, node.transport.protocol if node.transport is not None else None),
+        endpoints=tuple(_read_endpoints(recording, name)) if speaks else (),
+        limits=_read_limits(recording, name) if speaks else None,
+        sysctls=_read_sysctls(recording, name),
         addresses=tuple(addresses),
         path_manager=node.transport.path_manager if node.transport is not None else None,
         protocol=protocol,
     )
 
 
-def _counters(recording: Recording, name: str, protocol: str | None) -> Mapping[str, int]:
+def _read_counters(recording: Recording, name: str, protocol: str | None) -> Mapping[str, int]:
     """Return a node's counters, without the counter of answers of its own proxy if its programs speak MPTCP.
 
     The entry of a gateway answers them with TCP, as it should: nothing was removed on the way.
@@ -154,13 +154,13 @@ def _counters(recording: Recording, name: str, protocol: str | None) -> Mapping[
     return counters
 
 
-def _protocol(ends: Ends, node: Node, side: _Side) -> str | None:
-    """Return the protocol that a node's side of the connections requests; a gateway's programs have the node's."""
-    requested = ends.protocol if side.gateway is None else None
+def _find_protocol(ends: Ends, node: Node, pair: _NodePair) -> str | None:
+    """Return the protocol that a node requests for its connections; a gateway's programs have the node's."""
+    requested = ends.protocol if pair.gateway is None else None
     return requested or (node.transport.protocol if node.transport is not None else None)
 
 
-def _endpoints(recording: Recording, host: str) -> Iterator[Endpoint]:
+def _read_endpoints(recording: Recording, host: str) -> Iterator[Endpoint]:
     for endpoint in read_kernel_endpoints(recording, host) or ():
         yield Endpoint(
             address=endpoint.address,
@@ -171,13 +171,13 @@ def _endpoints(recording: Recording, host: str) -> Iterator[Endpoint]:
         )
 
 
-def _limits(recording: Recording, host: str) -> Limits | None:
+def _read_limits(recording: Recording, host: str) -> Limits | None:
     """Return the limits at the end of the run."""
     limits = read_kernel_limits(recording, host) or {}
     return Limits(**limits) if len(limits) == len(fields(Limits)) else None
 
 
-def _sysctls(recording: Recording, host: str) -> dict[str, str]:
+def _read_sysctls(recording: Recording, host: str) -> dict[str, str]:
     file = recording.folder / "counters" / host / "sysctl.txt"
     lines = file.read_text().splitlines() if file.exists() else []
     transport = read_nodes(recording)[host].transport
@@ -185,31 +185,31 @@ def _sysctls(recording: Recording, host: str) -> dict[str, str]:
     return configured | {name: value for line in lines for name, _, value in [line.partition(" = ")]}
 
 
-def _paths(recording: Recording, ends: Ends, side: _Side) -> Iterator[Path]:
+def _build_paths(recording: Recording, ends: Ends, pair: _NodePair) -> Iterator[Path]:
     """Yield the workload's paths; their ``client`` and ``server`` are the addresses of those nodes."""
     links = read_links(recording)
-    happened = instants(recording)
-    addresses = {(place.node, place.link): host for host, place in read_addresses(recording).items()}
+    happened = read_instants(recording)
+    addresses = {(owner.node, owner.link): host for host, owner in read_addresses(recording).items()}
     nodes = read_nodes(recording)
-    backups = {link for name in (side.client, side.server) for link in nodes[name].backup_links}
+    backups = {link for name in (pair.client, pair.server) for link in nodes[name].backup_links}
     for name, steps in paths_between(recording, ends).items():
-        there = {f"{link} {direction}": links[link].side(direction) for link, direction in steps}
-        back = [(link, "backward" if direction == "forward" else "forward") for link, direction in steps]
+        there = {f"{link} {direction}": links[link].in_direction(direction) for link, direction in steps}
+        back = [
+            links[link].in_direction("backward" if direction == "forward" else "forward") for link, direction in steps
+        ]
         rates = [direction.payload_bps for direction in there.values()]
         first, last = steps[0][0], steps[-1][0]
-        of_client, of_server = (first, last) if side.client == side.sender else (last, first)
+        of_client, of_server = (first, last) if pair.client == pair.sender else (last, first)
         names = {link for link, _ in steps}
-        down = _down(happened, names)
+        down = _find_down_spans(happened, names)
         yield Path(
             name=name,
             rate_bps=min((rate for rate in rates if rate is not None), default=None),
-            round_trip_s=sum(
-                direction.delay_s for direction in (*there.values(), *(links[link].side(way) for link, way in back))
-            ),
+            round_trip_s=sum(direction.delay_s for direction in (*there.values(), *back)),
             loss=1 - _product(1 - direction.chances.high for direction in there.values()),
             links={step: direction.payload_bps for step, direction in there.items()},
-            client=addresses.get((side.client, of_client)),
-            server=addresses.get((side.server, of_server)),
+            client=addresses.get((pair.client, of_client)),
+            server=addresses.get((pair.server, of_server)),
             is_backup=bool(names & backups),
             down=down,
             silent=bool(down) and any(is_silent(recording, link) for link in names),
@@ -223,7 +223,7 @@ def _product(factors: Iterable[float]) -> float:
     return product
 
 
-def _down(happened: Sequence[Instant], links: set[str]) -> tuple[tuple[float, float], ...]:
+def _find_down_spans(happened: Sequence[Instant], links: set[str]) -> tuple[tuple[float, float], ...]:
     """Return the intervals in which any of ``links`` was down."""
     spans: list[tuple[float, float]] = []
     since: dict[str, float] = {}
@@ -238,21 +238,25 @@ def _down(happened: Sequence[Instant], links: set[str]) -> tuple[tuple[float, fl
 
 
 def _describe_expected(
-    recording: Recording, workload: RecordedWorkload, side: _Side, paths: tuple[Path, ...], goodput_bps: float | None
+    recording: Recording,
+    workload: RecordedWorkload,
+    pair: _NodePair,
+    paths: tuple[Path, ...],
+    goodput_bps: float | None,
 ) -> Expectation:
     ends = workload.ends
     nodes = read_nodes(recording)
-    transport = nodes[side.sender].transport
+    transport = nodes[pair.sender].transport
     clients = [program for program in read_programs(recording) if program.name == client_program(ends.workload)]
     times = [(span[0] / _NS, span[1] / _NS) for client in clients if (span := client.span_ns) is not None]
     return Expectation(
         workload=ends.workload,
-        client=side.client,
-        server=side.server,
-        sender=side.sender,
-        receiver=side.receiver,
-        mptcp=any(_protocol(ends, nodes[name], side) == "mptcp" for name in (side.client, side.server)),
-        subflows=None if side.gateway is not None else subflows_meant(recording, ends),
+        client=pair.client,
+        server=pair.server,
+        sender=pair.sender,
+        receiver=pair.receiver,
+        mptcp=any(_find_protocol(ends, nodes[name], pair) == "mptcp" for name in (pair.client, pair.server)),
+        subflows=None if pair.gateway is not None else subflows_meant(recording, ends),
         paths=paths,
         is_bulk=ends.is_bulk,
         start_s=min((begin for begin, _ in times), default=None),
@@ -260,7 +264,7 @@ def _describe_expected(
         goodput_bps=goodput_bps if _is_comparable(recording) else None,
         scheduler=workload.scheduler or (transport and transport.scheduler) or "default",
         congestion=workload.congestion_control or (transport and transport.congestion_control) or "cubic",
-        gateway=side.gateway.program if side.gateway is not None else None,
+        gateway=pair.gateway.program if pair.gateway is not None else None,
     )
 
 
@@ -269,13 +273,13 @@ def _is_comparable(recording: Recording) -> bool:
     return len(read_workloads(recording)) == 1 and not changes_rates(recording)
 
 
-def _subflows(recording: Recording, ends: Ends, side: _Side) -> Iterator[Subflow]:
-    inner = inner_of(side.gateway, ends, side.client) if side.gateway is not None else None
-    for name in dict.fromkeys((side.sender, side.receiver)):
-        program = side.programs.get(name)
+def _build_subflows(recording: Recording, ends: Ends, pair: _NodePair) -> Iterator[Subflow]:
+    inner = inner_of(pair.gateway, ends, pair.client) if pair.gateway is not None else None
+    for name in dict.fromkeys((pair.sender, pair.receiver)):
+        program = pair.programs.get(name)
         samples = _thin_samples(recording, name, program)
         of_workload = workload_samples(samples, recording, ends, name, program, inner)
-        yield from _subflows_of({sample: samples[sample] for sample in of_workload}, recording, name, side.sender)
+        yield from _subflows_of({sample: samples[sample] for sample in of_workload}, recording, name, pair.sender)
 
 
 def _thin_samples(recording: Recording, node: str, program: str | None) -> dict[SocketSample, Sample]:
@@ -299,10 +303,10 @@ def _thin_samples(recording: Recording, node: str, program: str | None) -> dict[
     times = columns.pop("time_ns")
     # Rows of a socket are in order of time, so that the last of each step stays.
     samples = enumerate(zip(times, *columns.values(), strict=True))
-    last = {(time_ns // step, *key): place for place, (time_ns, *key) in samples}
-    places = sorted(last.values(), key=times.__getitem__)
-    thin = rows[places]
-    return dict(zip(read_samples(thin), map(_sample, thin.iter_rows(named=True)), strict=True))
+    last = {(time_ns // step, *key): index for index, (time_ns, *key) in samples}
+    indices = sorted(last.values(), key=times.__getitem__)
+    thin = rows[indices]
+    return dict(zip(read_samples(thin), map(_build_sample, thin.iter_rows(named=True)), strict=True))
 
 
 def _subflows_of(
@@ -328,7 +332,7 @@ def _subflows_of(
         )
 
 
-def _sample(row: Mapping[str, Any]) -> Sample:
+def _build_sample(row: Mapping[str, Any]) -> Sample:
     """Return a row of ``subflows.parquet`` as evidence, in seconds and bit/s."""
     values: dict[str, Any] = {field: row.get(column) for column, field in _COUNTS.items()}
     values |= {field: row[column] / _US for column, field in _SECONDS.items() if row.get(column) is not None}
@@ -356,19 +360,19 @@ class _ConnectionSample(NamedTuple):
     snd_una: int | None = None
 
 
-def _connections(recording: Recording, side: _Side) -> Iterator[Connection]:
+def _build_connections(recording: Recording, pair: _NodePair) -> Iterator[Connection]:
     table = recording.connections
-    for host, program in side.programs.items():
+    for host, program in pair.programs.items():
         if program is None or not table.height:
             continue
         of_program = table.lazy().filter(pl.col("program") == program).sort("time_ns", maintain_order=True).collect()
         samples: dict[int, list[_ConnectionSample]] = {}
         for sample in read_rows(_ConnectionSample, _ConnectionSample._fields, of_program):
             samples.setdefault(sample.conn, []).append(sample)
-        yield from (_connection(of_connection, host, conn) for conn, of_connection in samples.items())
+        yield from (_build_connection(of_connection, host, conn) for conn, of_connection in samples.items())
 
 
-def _connection(samples: Sequence[_ConnectionSample], host: str, conn: int) -> Connection:
+def _build_connection(samples: Sequence[_ConnectionSample], host: str, conn: int) -> Connection:
     def last_known(name: str) -> Any:
         return next((value for sample in reversed(samples) if (value := getattr(sample, name)) is not None), None)
 
@@ -382,17 +386,17 @@ def _connection(samples: Sequence[_ConnectionSample], host: str, conn: int) -> C
         add_addr_accepted=last_known("add_addr_accepted"),
         add_addr_signal=last_known("add_addr_signal"),
         checksum=None if checksum is None else bool(checksum),
-        received=tuple(_changes(samples)),
+        received=tuple(_find_changes(samples)),
         pending=tuple(_pending_bytes(samples)),
     )
 
 
-def _changes(samples: Sequence[_ConnectionSample]) -> Iterator[tuple[float, int]]:
+def _find_changes(samples: Sequence[_ConnectionSample]) -> Iterator[tuple[float, int]]:
     """Yield the times at which the total grew, with its values; and the first and the last observation."""
     known = [(sample.time_ns / _NS, sample.total) for sample in samples if sample.total is not None]
     before = -1
-    for place, (time_s, total) in enumerate(known):
-        if total > before or place == len(known) - 1:
+    for index, (time_s, total) in enumerate(known):
+        if total > before or index == len(known) - 1:
             yield time_s, total
         before = total
 
@@ -403,15 +407,15 @@ def _pending_bytes(samples: Sequence[_ConnectionSample]) -> Iterator[tuple[float
             yield sample.time_ns / _NS, max(0, sample.write_seq - sample.snd_una)
 
 
-def _waits(
-    seen: Sequence[Subflow], connections: Sequence[Connection], side: _Side, paths: Sequence[Path]
+def _find_waits(
+    seen: Sequence[Subflow], connections: Sequence[Connection], pair: _NodePair, paths: Sequence[Path]
 ) -> Iterator[Wait]:
     """Yield the waits of connections that report what arrived in order."""
     min_s = min_wait_s(paths)
     for receiving in connections:
-        if receiving.host != side.receiver or not receiving.received:
+        if receiving.host != pair.receiver or not receiving.received:
             continue
-        key = side.sender, receiving.connection
+        key = pair.sender, receiving.connection
         sending = next(
             (connection for connection in connections if (connection.host, connection.connection) == key), None
         )
@@ -463,7 +467,7 @@ def reasons_of(
 ) -> tuple[Finding, ...]:
     """Return what applies to a workload. Without MPTCP, that is only what limits any connection: the CPUs."""
     if not with_mptcp:
-        return tuple(explain(Evidence(cpus=cpu_shares(recording, workload.ends) or None)))
+        return tuple(explain(Evidence(cpus=compute_cpu_shares(recording, workload.ends) or None)))
     return tuple(explain(evidence_of(recording, workload, network, goodput_bps=goodput_bps)))
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The use of a gateway by a workload: the protocol of its inner connections, and of those on its two outer sides.
 
-A side is called MPTCP only if the sockets of both its ends show it. The kernels' own counters are a second, independent
-witness: they count the MPTCP connections that a node opened and accepted.
+A side is called MPTCP only if the sockets of both its ends show it. The kernels' own counters are a second,
+independent source: they count the MPTCP connections that a node opened and accepted.
 """
 
 from __future__ import annotations
@@ -107,9 +107,9 @@ def _use(recording: Recording, workload: RecordedWorkload, gateway: Gateway) -> 
         client_side=end_to_end if is_tunnel else _protocol(sides.client, sides.entry_outer),
         inner=_protocol(sides.entry_inner, sides.exit_inner),
         server_side=end_to_end if is_tunnel else _protocol(sides.exit_outer, sides.server),
-        carrying=subflows.carrying_subflows(connections),
+        carrying=subflows.count_by_carrying_subflows(connections),
         congestion=_congestion(recording, inner.sender, sent),
-        shares=subflows.shares(connections, read_addresses(recording)),
+        shares=subflows.compute_shares(connections, read_addresses(recording)),
     )
     inner_warnings = tuple(_inner_warnings(gateway, gateway_use, sides, is_bulk=ends.is_bulk))
     others = _other_warnings(recording, workload, gateway, gateway_use, sides) if gateway_use.inner else ()
@@ -142,7 +142,7 @@ def _samples_at_ports(
     samples: Iterable[SocketSample], end: Literal["local", "remote"], ports: Sequence[int]
 ) -> list[SocketSample]:
     """Return the subflows of connections with a subflow whose ``end`` is at one of ``ports``."""
-    connections = subflows.group(samples).values()
+    connections = subflows.group_by_connection(samples).values()
     return [sample for some in connections if any(_port(sample, end) in ports for sample in some) for sample in some]
 
 
@@ -177,7 +177,7 @@ def _inner_warnings(gateway: Gateway, use: GatewayUse, sides: _Sides, *, is_bulk
 def _other_warnings(
     recording: Recording, workload: RecordedWorkload, gateway: Gateway, use: GatewayUse, sides: _Sides
 ) -> Iterator[str]:
-    """Yield where the outer sides, the way of the data, or the kernel's counters contradict the scenario."""
+    """Yield where the outer sides, the path of the data, or the kernel's counters contradict the scenario."""
     name = use.name
     for side, protocol in (("client", use.client_side), ("server", use.server_side)):
         if protocol == "MPTCP" and gateway.listening_port is not None:
@@ -188,7 +188,7 @@ def _other_warnings(
 
 def _weak_use_warnings(use: GatewayUse, sides: _Sides, *, is_bulk: bool) -> Iterator[str]:
     """Yield warnings about inner MPTCP connections that did not use what they could: bulk data can use all of it."""
-    connections = subflows.group(sides.exit_inner).values()
+    connections = subflows.group_by_connection(sides.exit_inner).values()
     plain = [samples for samples in connections if not any(map(subflows.speaks_mptcp, samples))]
     if plain:
         yield f"gateway {use.name}: {len(plain)} of {len(connections)} connections between its sides are plain TCP"

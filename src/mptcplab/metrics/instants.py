@@ -64,7 +64,7 @@ class Instant:
     place: str = ""
 
 
-def instants(recording: Recording) -> list[Instant]:
+def read_instants(recording: Recording) -> list[Instant]:
     """Return failures and restorations in time order. Both directions of a link count as one."""
     events = [event for event in read_events(recording) if event.kind in _KINDS]
     pairs = {(event.instant_ns, event.kind, _place(event)) for event in events}
@@ -89,11 +89,11 @@ def follows_trace(recording: Recording, workload: str) -> bool:
     """Return whether a link of a workload's paths follows a trace, so that its rates are never those from before."""
     links = read_links(recording)
     steps = (step for path in read_paths(recording, workload).values() for step in path)
-    return any(links[link].side(side).has_trace for link, side in steps)
+    return any(links[link].in_direction(direction).has_trace for link, direction in steps)
 
 
 def _has_trace(recording: Recording) -> bool:
-    return any(side.has_trace for link in read_links(recording).values() for side in link.sides)
+    return any(direction.has_trace for link in read_links(recording).values() for direction in link.directions)
 
 
 def is_emptied(recording: Recording, link: str) -> bool:
@@ -102,7 +102,7 @@ def is_emptied(recording: Recording, link: str) -> bool:
 
 
 def is_silent(recording: Recording, link: str) -> bool:
-    """Return whether ``link`` failed without a word: its interfaces stayed up."""
+    """Return whether ``link`` failed silently: its interfaces stayed up."""
     return any(event.kind == "down" and event.value == _SILENT for event in _events_of(recording, link))
 
 

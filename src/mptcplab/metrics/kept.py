@@ -38,19 +38,19 @@ def cached_result(recording: Recording, settings: Settings | None = None) -> Run
     Results are not kept while there are plugins, whose metrics may follow from anything.
     :raises LabError: if the recording is damaged, or a program's output is invalid.
     """
-    place = None
+    file = None
     with suppress(OSError, MissingError):  # A file that went away, or a missing tshark, is reported by what needs it.
-        place = None if plugins() else cache_root() / _FOLDER / _key(recording.folder)
-    result = _read(place) if place is not None else None
+        file = None if plugins() else cache_root() / _FOLDER / _key(recording.folder)
+    result = _read(file) if file is not None else None
     if result is None:
         result = run_result(recording)
-        if place is not None:
-            _keep(place, result)
+        if file is not None:
+            _keep(file, result)
     return result if settings is None else replace(result, settings=settings)
 
 
-def prepare() -> None:
-    """Do what the first result of a process takes besides its recording: half of the time until it is there."""
+def warm_up() -> None:
+    """Import what measuring needs, and hash the code: half of the time that the first result of a process takes."""
     import_module("numpy")
     _code()
 

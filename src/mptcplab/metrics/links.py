@@ -49,8 +49,8 @@ class DisciplineCounters:
     @classmethod
     def from_json(cls, entry: Mapping[str, Any]) -> DisciplineCounters:
         """Return the counters of a discipline in ``tc -s -j qdisc``. CAKE counts marks in each of its tins."""
-        places = (entry, *entry.get("tins", ()))
-        marked = sum(place[key] for place in places for key in _MARKS if key in place)
+        counted = (entry, *entry.get("tins", ()))
+        marked = sum(counters[key] for counters in counted for key in _MARKS if key in counters)
         return cls(entry["packets"], entry["bytes"], entry["drops"], entry["qlen"], marked, entry["kind"])
 
 
@@ -109,20 +109,20 @@ def direction_counters(recording: Recording) -> list[DirectionCounters]:
 def _direction(
     link: RecordedLink, direction: str, read: Counters, sizes: QueueSizes, *, emptied: bool
 ) -> DirectionCounters:
-    name, side = link.name, link.side(direction)
-    chain = _chain(read, *side.shaped_at) if side.shaped_at is not None else []
+    name, settings = link.name, link.in_direction(direction)
+    chain = _chain(read, *settings.shaped_at) if settings.shaped_at is not None else []
     # Without shaping there is a single discipline, which neither queues nor drops.
     first = chain[0] if chain else _passed_counters(read, link.between, direction, name)
     below = chain[1].drops if len(chain) > 1 else 0
     is_random = bool(chain) and first.kind == _NETEM
     lost, dropped = (first.drops - below, below) if is_random else (0, first.drops)
     offered = first.packets + first.drops + first.qlen
-    expected = None if emptied else side.chances.expected_losses(offered)
+    expected = None if emptied else settings.chances.expected_losses(offered)
     peak_bytes, peak_packets, mean_packets = sizes.get((name, direction), (None, None, None))
     return DirectionCounters(
         link=name,
         direction=direction,
-        asked=side.chances,
+        asked=settings.chances,
         packets=first.packets,
         bytes=first.bytes,
         lost=lost,
@@ -152,9 +152,9 @@ def _passed_counters(read: Counters, between: Sequence[str], direction: str, dev
     An access point has no interface of the link's name: then it is what the other end, the station, has sent.
     """
     start, end = between if direction == "forward" else reversed(between)
-    for node, way in ((end, "rx"), (start, "tx")):
+    for node, counted_as in ((end, "rx"), (start, "tx")):
         for port in (entry for entry in read(node, "link.json") if entry["ifname"] == device):
-            counted = port["stats64"][way]
+            counted = port["stats64"][counted_as]
             return DisciplineCounters(counted["packets"], counted["bytes"])
     raise LabError(f"the recording has no counters of link '{device}'", hint=REPEAT_HINT)
 
@@ -184,12 +184,12 @@ def _asked_percent(row: ScopeRow[DirectionCounters]) -> list[float]:
 _OUTSIDE = "seeds_outside_99.9_percent"
 _count = partial(Column[DirectionCounters], unit="packets", type=int)
 _COLUMNS = (
-    _count(name="packets", definition="packets that left the direction", display=Display(place=1, head="packets")),
+    _count(name="packets", definition="packets that left the direction", display=Display(order=1, head="packets")),
     _count(
         name="bytes",
         unit="B",
         definition="their bytes: whole Ethernet frames, ARP included",
-        display=Display(place=2, head="MB", per=1e6),
+        display=Display(order=2, head="MB", per=1e6),
     ),
     _count(name="lost", definition="packets lost at random", display=HIDDEN),
     _count(
@@ -197,7 +197,7 @@ _COLUMNS = (
         unit="%",
         definition="packets lost at random, of all packets that entered the direction",
         type=float,
-        display=Display(place=3, head="lost %", check=_OUTSIDE),
+        display=Display(order=3, head="lost %", check=_OUTSIDE),
     ),
     _count(
         name="lost_expected_low",
@@ -216,33 +216,33 @@ _COLUMNS = (
     _count(
         name="dropped",
         definition="packets dropped by the queue: no room, or the discipline dropped it",
-        display=Display(place=5, head="dropped"),
+        display=Display(order=5, head="dropped"),
     ),
     _count(
         name="marked",
         definition="packets with an ECN mark in place of a drop",
-        display=Display(place=6, head="marked"),
+        display=Display(order=6, head="marked"),
     ),
     _count(name="waiting", definition="packets still in the queue when the run ended", display=HIDDEN),
     _count(
         name="peak_queue_bytes",
         unit="B",
         definition="the maximum of all samples of the queue; `[record] interval` sets how often they are taken",
-        display=Display(place=8, head="peak kB", per=1e3),
+        display=Display(order=8, head="peak kB", per=1e3),
     ),
-    _count(name="peak_queue_packets", definition="the same in packets", display=Display(place=7, head="peak queue")),
+    _count(name="peak_queue_packets", definition="the same in packets", display=Display(order=7, head="peak queue")),
     _count(
         name="mean_queue_packets",
         definition="the mean of all samples of the queue, also of those in which it was empty",
         type=float,
-        display=Display(place=9, head="mean queue"),
+        display=Display(order=9, head="mean queue"),
     ),
 )
 
 LINKS = Scope(
     name="links",
     title="Links",
-    place=1,
+    order=1,
     frame="links",
     read=direction_counters,
     keys=(
@@ -257,7 +257,7 @@ LINKS = Scope(
             definition="the loss that the scenario asks for: minimum and maximum, if it changes during the run",
             value=_asked_percent,
             highest=100,
-            display=Display(place=4, head="asked %"),
+            display=Display(order=4, head="asked %"),
         ),
     ),
     checks=(

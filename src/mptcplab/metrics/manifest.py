@@ -91,12 +91,12 @@ class RecordedLink:
     forward: LinkDirection
     backward: LinkDirection
 
-    def side(self, direction: str) -> LinkDirection:
-        """Return one direction."""
+    def in_direction(self, direction: str) -> LinkDirection:
+        """Return the direction ``forward`` or ``backward``."""
         return self.forward if direction == DIRECTIONS[0] else self.backward
 
     @property
-    def sides(self) -> tuple[LinkDirection, LinkDirection]:
+    def directions(self) -> tuple[LinkDirection, LinkDirection]:
         """Both directions."""
         return self.forward, self.backward
 
@@ -115,7 +115,7 @@ class NodeEndpoint:
 class RecordedTransport:
     """The settings of TCP and MPTCP of a node with sockets; None leaves a choice to the kernel.
 
-    ``endpoints`` are the scenario's list, or the word in its place. ``modes`` are by link.
+    ``endpoints`` are the scenario's list, or the keyword ``auto`` or ``none``. ``modes`` are by link.
     """
 
     protocol: str | None = None

@@ -53,11 +53,11 @@ _NO_CONNECTION = "no connection was seen carrying data"
 class WorkloadMeasurement:
     """The values of one workload in one run.
 
-    ``metrics`` has the metrics that have a meaning for it, by name, and ``never`` the names of metrics that wait for
-    what did not happen within the run. ``is_bulk`` comes from :class:`Ends`. ``reasons`` say why it is so.
-    ``gateways`` carried its connections; with one, the shares of ``sockets`` are from its inner connections.
-    ``mptcp_faults`` say how the use of MPTCP differs from what was asked for; None if neither the side that connects
-    nor a gateway asked for it. ``failures`` has its connections that failed.
+    ``metrics`` has the metrics that have a meaning for it, by name, and ``never`` the names of metrics whose event did
+    not occur within the run. ``is_bulk`` comes from :class:`Ends`. ``reasons`` say why it is so. ``gateways`` carried
+    its connections; with one, the shares of ``sockets`` are from its inner connections. ``mptcp_faults`` say how the
+    use of MPTCP differs from what was asked for; None if neither the client nor a gateway asked for it. ``failures``
+    has its connections that failed.
     """
 
     workload: str
@@ -104,50 +104,24 @@ def measure(recording: Recording, network: NetworkCounters | None = None) -> lis
 def measure_workload(recording: Recording, workload: RecordedWorkload, network: NetworkCounters) -> WorkloadMeasurement:
     """Measure one workload of a run. :raises LabError: if a program's output is invalid."""
     name, ends, kind = workload.name, workload.ends, workload_of(workload)
-    sender, receiver = ends.sender, ends.receiver
-    samples = {
-        node: workload_samples(
-            subflows.last_samples(recording.subflows, node=node, program=program), recording, ends, node, program
-        )
-        for node, program in ((sender, ends.sending), (receiver, ends.receiving))
-    }
-    reading = kind.read(recording, name)
-    transports = transports_of(recording, sender, receiver)
-    requested = algorithms.requested_algorithms(workload, transports[sender])
-    protocols = {ends.protocol or transports[node].protocol for node in (sender, receiver)}
-    requests_mptcp = "mptcp" in protocols
-    gateways = tuple(gateway_uses(recording, workload))
-    counts = mptcp_counts(read_counters(recording, node) for node in (sender, receiver))
-    started = read_starts(recording, ends.sending) if ends.sending is not None else []
-    sent = subflows.data_connections(samples[sender], "bytes_acked", min_share=ends.min_share)
-    seen = algorithms.seen_subflows(recording, sender, sent, started)
-    sockets = _sockets(recording, sent, samples[receiver], ends, algorithms.congestion_names(seen))
-    opens_tcp = _opens_tcp(workload, transports)
-    if requests_mptcp:
-        sockets = _with_counted_fallbacks(sockets, counts)
-    sockets = replace(sockets, use=_correct_use(sockets.use, workload, network, opens_tcp=opens_tcp))
-    failures = kind.failed_connections(recording, name)
-    subject = Subject(recording, workload, ends, reading, sockets, counts, failures=failures)
+    reading, failures = kind.read(recording, name), kind.failed_connections(recording, name)
+    observed = _observe_sockets(recording, workload, network)
+    sockets = observed.sockets
+    subject = Subject(recording, workload, ends, reading, sockets, observed.counts, failures=failures)
     values = compute_metrics(subject)
-    reported = requests_mptcp and bool(sockets.use.connections or not failures.failed)
-    nodes = read_nodes(recording)
-    backups = nodes[sender].backup_links | nodes[receiver].backup_links
-    use = tuple(_use_warnings(sockets, workload, backups, opens_tcp=opens_tcp)) if reported else ()
-    idle = tuple(_idle_warnings(sockets, ends, backups)) if reported else ()
-    unused = tuple(unused_link_warnings(recording, ends, sockets.shares, network)) if _spreads(sockets, ends) else ()
-    sides = (*(use if sockets.use.connections else (_NO_CONNECTION,)), *idle, *unused)
+    gateways = tuple(gateway_uses(recording, workload))
+    warnings = _socket_warnings(recording, workload, network, observed, failures)
     return WorkloadMeasurement(
         workload=name,
         goodput_bps=reading.goodput_bps,
         sockets=replace(sockets, shares=dict(gateways[0].shares)) if gateways else sockets,
-        scheduler=algorithms.scheduler_names(seen) if sockets.use.with_mptcp else "",
-        counts=counts,
+        scheduler=algorithms.scheduler_names(observed.subflows) if sockets.use.with_mptcp else "",
+        counts=observed.counts,
         warnings=(
-            *use,
-            *(_count_warnings(sockets.use, counts) if reported else ()),
-            *idle,
-            *algorithms.algorithm_warnings(seen, requested, with_mptcp=bool(sockets.use.with_mptcp)),
-            *algorithms.uncoupling_warnings(recording, sender),
+            *warnings.use,
+            *warnings.counts,
+            *warnings.idle_paths,
+            *_algorithm_warnings(recording, workload, observed),
             *kernel_complaints(recording),
             *machine_warnings(recording),
             *cpu_warnings(recording, ends),
@@ -155,23 +129,120 @@ def measure_workload(recording: Recording, workload: RecordedWorkload, network: 
             *outage_warnings(subject),
             *late_window_warnings(recording, ends),
             *network_warnings(network),
-            *pause_warnings(recording, ends, sockets.shares, with_mptcp=requests_mptcp),
+            *pause_warnings(recording, ends, sockets.shares, with_mptcp=observed.requests_mptcp),
             *(warning for gateway in gateways for warning in gateway.warnings),
-            *unused,
+            *warnings.unused_links,
         ),
         metrics={name: value for name, value in values.items() if value != math.inf},
         never=tuple(name for name, value in values.items() if value == math.inf),
-        reasons=reasons_of(recording, workload, network, goodput_bps=reading.goodput_bps, with_mptcp=requests_mptcp),
+        reasons=reasons_of(
+            recording, workload, network, goodput_bps=reading.goodput_bps, with_mptcp=observed.requests_mptcp
+        ),
         is_bulk=ends.is_bulk,
         gateways=gateways,
         failures=failures,
-        mptcp_faults=_mptcp_faults(sides if requests_mptcp and not opens_tcp else None, gateways),
+        mptcp_faults=_mptcp_faults(warnings.mptcp_faults if observed.asks_for_mptcp else None, gateways),
     )
 
 
-def _mptcp_faults(sides: tuple[str, ...] | None, gateways: Sequence[GatewayUse]) -> tuple[str, ...] | None:
-    """Return the faults of the workload's two sides, None if they asked for TCP, with its gateways' faults."""
-    known = [faults for faults in (sides, *(gateway.mptcp_faults for gateway in gateways)) if faults is not None]
+@dataclass(frozen=True)
+class _ObservedSockets:
+    """The sockets of a workload, beside what was requested for them.
+
+    ``subflows`` are the algorithms of the sender's subflows, ``counts`` the MPTCP counters of both hosts.
+    ``requests_mptcp`` says that one of the hosts requests MPTCP, ``opens_tcp`` that the client is set to TCP.
+    """
+
+    sockets: Sockets
+    subflows: Sequence[Sequence[algorithms.SubflowAlgorithms]]
+    counts: MptcpCounts
+    requests_mptcp: bool
+    opens_tcp: bool
+
+    @property
+    def asks_for_mptcp(self) -> bool:
+        """True if the client asks for MPTCP."""
+        return self.requests_mptcp and not self.opens_tcp
+
+
+def _observe_sockets(recording: Recording, workload: RecordedWorkload, network: NetworkCounters) -> _ObservedSockets:
+    """Return the workload's sockets by their last samples, corrected by what the kernels counted."""
+    ends = workload.ends
+    sent = subflows.data_connections(
+        _last_samples(recording, ends, ends.sender, ends.sending), "bytes_acked", min_share=ends.min_share
+    )
+    received_samples = _last_samples(recording, ends, ends.receiver, ends.receiving)
+    started = read_starts(recording, ends.sending) if ends.sending is not None else []
+    seen = algorithms.seen_subflows(recording, ends.sender, sent, started)
+    counts = mptcp_counts(read_counters(recording, node) for node in (ends.sender, ends.receiver))
+    transports = transports_of(recording, ends.sender, ends.receiver)
+    requests_mptcp = any((ends.protocol or transport.protocol) == "mptcp" for transport in transports.values())
+    opens_tcp = _opens_tcp(workload, transports)
+    sampled = _build_sockets(recording, sent, received_samples, ends, algorithms.congestion_names(seen))
+    counted = _with_counted_fallbacks(sampled, counts) if requests_mptcp else sampled
+    corrected = replace(counted, use=_correct_use(counted.use, workload, network, opens_tcp=opens_tcp))
+    return _ObservedSockets(corrected, seen, counts, requests_mptcp, opens_tcp)
+
+
+def _last_samples(recording: Recording, ends: Ends, node: str, program: str | None) -> list[SocketSample]:
+    samples = subflows.last_samples(recording.subflows, node=node, program=program)
+    return workload_samples(samples, recording, ends, node, program)
+
+
+@dataclass(frozen=True)
+class _SocketWarnings:
+    """The warnings about a workload's sockets, in the parts between which other warnings stand."""
+
+    use: tuple[str, ...]
+    counts: tuple[str, ...]
+    idle_paths: tuple[str, ...]
+    unused_links: tuple[str, ...]
+    mptcp_faults: tuple[str, ...]
+    """How the use of MPTCP differs from what was asked for."""
+
+
+def _socket_warnings(
+    recording: Recording,
+    workload: RecordedWorkload,
+    network: NetworkCounters,
+    observed: _ObservedSockets,
+    failures: Failures,
+) -> _SocketWarnings:
+    ends, sockets = workload.ends, observed.sockets
+    nodes = read_nodes(recording)
+    backups = nodes[ends.sender].backup_links | nodes[ends.receiver].backup_links
+    use_warnings: tuple[str, ...] = ()
+    count_warnings: tuple[str, ...] = ()
+    idle_path_warnings: tuple[str, ...] = ()
+    # If all connections failed, other warnings say so.
+    if observed.requests_mptcp and (sockets.use.connections or not failures.failed):
+        use_warnings = tuple(_use_warnings(sockets, workload, backups, opens_tcp=observed.opens_tcp))
+        count_warnings = tuple(_count_warnings(sockets.use, observed.counts))
+        idle_path_warnings = tuple(_idle_warnings(sockets, ends, backups))
+    unused_links = (
+        tuple(unused_link_warnings(recording, ends, sockets.shares, network)) if _spreads(sockets, ends) else ()
+    )
+    use_faults = use_warnings if sockets.use.connections else (_NO_CONNECTION,)
+    return _SocketWarnings(
+        use_warnings,
+        count_warnings,
+        idle_path_warnings,
+        unused_links,
+        mptcp_faults=(*use_faults, *idle_path_warnings, *unused_links),
+    )
+
+
+def _algorithm_warnings(recording: Recording, workload: RecordedWorkload, observed: _ObservedSockets) -> Iterator[str]:
+    sender = workload.ends.sender
+    requested = algorithms.requested_algorithms(workload, transports_of(recording, sender)[sender])
+    with_mptcp = bool(observed.sockets.use.with_mptcp)
+    yield from algorithms.algorithm_warnings(observed.subflows, requested, with_mptcp=with_mptcp)
+    yield from algorithms.uncoupling_warnings(recording, sender)
+
+
+def _mptcp_faults(of_client: tuple[str, ...] | None, gateways: Sequence[GatewayUse]) -> tuple[str, ...] | None:
+    """Return the faults of the client's own use of MPTCP, None if it asks for TCP, with its gateways' faults."""
+    known = [faults for faults in (of_client, *(gateway.mptcp_faults for gateway in gateways)) if faults is not None]
     return tuple(fault for faults in known for fault in faults) if known else None
 
 
@@ -181,7 +252,7 @@ def _spreads(sockets: Sockets, ends: Ends) -> bool:
     return ends.is_bulk and use.connections == use.with_mptcp > 0 and not use.single
 
 
-def _sockets(
+def _build_sockets(
     recording: Recording,
     sent: Sequence[Sequence[SocketSample]],
     receiving: Sequence[SocketSample],
@@ -191,7 +262,7 @@ def _sockets(
     received = subflows.data_connections(receiving, "bytes_received", min_share=ends.min_share)
     samples = [sample for connection in sent for sample in connection]
     program = ends.receiving
-    fell_back = _fallbacks(recording, program) if program is not None else _count_fallbacks(received)
+    fell_back = _count_reported_fallbacks(recording, program) if program is not None else _count_fallbacks(received)
     reported = _reported_connections(recording, program)
     with_mptcp = [
         group
@@ -206,9 +277,9 @@ def _sockets(
             with_mptcp=max(0, len(with_mptcp) - fell_back),
             fell_back=fell_back,
             subflows=max((len(group) for group in with_mptcp), default=0),
-            carrying=subflows.carrying_subflows(with_mptcp),
+            carrying=subflows.count_by_carrying_subflows(with_mptcp),
         ),
-        shares=subflows.shares(received, read_addresses(recording)),
+        shares=subflows.compute_shares(received, read_addresses(recording)),
         retransmitted_bytes=subflows.sum_known(samples, "bytes_retrans"),
         sent_bytes=subflows.sum_known(samples, "bytes_sent"),
         congestion=congestion,
@@ -234,7 +305,7 @@ def _correct_use(use: MptcpUse, workload: RecordedWorkload, network: NetworkCoun
 
 
 def _opens_tcp(workload: RecordedWorkload, transports: Mapping[str, RecordedTransport]) -> bool:
-    """Return whether the side that connects is set to TCP: only it can ask for MPTCP."""
+    """Return whether the client, which alone can ask for MPTCP, is set to TCP."""
     return workload.ends.protocol is None and transports[workload.client].protocol == "tcp"
 
 
@@ -250,7 +321,7 @@ def _reported_connections(recording: Recording, program: str | None) -> set[int]
     return set(frame["conn"])
 
 
-def _fallbacks(recording: Recording, program: str) -> int:
+def _count_reported_fallbacks(recording: Recording, program: str) -> int:
     table = recording.connections
     if not table.height or "fallback" not in table.columns:
         return 0

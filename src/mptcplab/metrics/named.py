@@ -47,7 +47,7 @@ OF_POINTS = dict.fromkeys(
 
 
 def find_key(name: str, keys: Sequence[str]) -> str | None:
-    """Return the swept key with a full or a short name; None for none. :raises InputError: for a name of several."""
+    """Return the swept key with a full or a short name; None for none. :raises InputError: if the name is ambiguous."""
     short = short_names(list(keys))
     exact = [key for key in keys if name in (key, short[key])]
     texts = exact or [key for key in keys if name == key.rpartition(".")[2]]
@@ -57,7 +57,7 @@ def find_key(name: str, keys: Sequence[str]) -> str | None:
 
 
 def swept_key(name: str, keys: Sequence[str]) -> str:
-    """Return the swept key with a full or a short name. :raises InputError: for a name that no key has, or several."""
+    """Return the swept key with a full or a short name. :raises InputError: if no key has it, or it is ambiguous."""
     key = find_key(name, keys)
     if key is not None:
         return key
@@ -73,7 +73,7 @@ def named_metrics(name: str) -> list[str]:
 def metric_named(name: str, there: Collection[str]) -> Metric:
     """Return the metric with a name as JSON or tables have it, preferably from those ``there``.
 
-    :raises InputError: if the metric does not exist, or several have the name.
+    :raises InputError: if the metric does not exist, or the name is ambiguous.
     """
     wanted = name.casefold()
     texts = named_metrics(name)

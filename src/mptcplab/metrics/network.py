@@ -137,13 +137,13 @@ def _at_the_end(recording: Recording, node: Node) -> tuple[list[NodeEndpoint], d
             limits |= parse_limits(change.value) if change.link == node.name else {}
             continue
         event = EndpointEvent.parse(change.value)
-        place = (change.link, event.port)
+        key = (change.link, event.port)
         if event.node != node.name:
             continue
         if change.kind == REMOVED:
-            endpoints.pop(place, None)
+            endpoints.pop(key, None)
         else:
-            endpoints[place] = NodeEndpoint(change.link, event.address, tuple(event.flags), event.port)
+            endpoints[key] = NodeEndpoint(change.link, event.address, tuple(event.flags), event.port)
     return list(endpoints.values()), limits
 
 
@@ -166,7 +166,7 @@ def endpoint_warnings(seen: Iterable[EndpointStates]) -> Iterator[str]:
 ENDPOINTS = Scope(
     name="endpoints",
     title="MPTCP endpoints",
-    place=3,
+    order=3,
     read=endpoint_states,
     keys=(
         Column(name="host", definition="name of the node", type=str),
@@ -212,7 +212,7 @@ def _read_counts(recording: Recording, router: str) -> Iterator[int]:
 MIDDLEBOXES = Scope(
     name="middleboxes",
     title="Middleboxes",
-    place=4,
+    order=4,
     read=middlebox_counts,
     keys=(
         Column(name="router", definition="name of the router", type=str, display=Display(head="router")),
@@ -225,7 +225,7 @@ MIDDLEBOXES = Scope(
             unit="packets",
             definition="packets to which it did so",
             type=int,
-            display=Display(place=1, head="packets"),
+            display=Display(order=1, head="packets"),
         ),
     ),
 )
@@ -244,7 +244,7 @@ _UNUSED_SHARE = 0.01
 class NetworkCounters:
     """The network's counters of one run.
 
-    ``scopes`` has the things of each of :data:`SCOPES`, by its name. ``unseen`` has, for both nodes of workloads, the
+    ``scopes`` has the items of each of :data:`SCOPES`, by its name. ``unseen`` has, for both nodes of workloads, the
     connections and subflows that the server's kernel accepted and no sample shows.
     """
 
@@ -252,7 +252,7 @@ class NetworkCounters:
     unseen: Mapping[tuple[str, str], int] = field(default_factory=dict)
 
     def get(self, scope: Scope[_T]) -> tuple[_T, ...]:
-        """Return the things of a scope, in the order of the scenario."""
+        """Return the items of a scope, in the order of the scenario."""
         return self.scopes.get(scope.name, ())
 
 

@@ -78,9 +78,9 @@ class RadioLink:
     """One station's radio link with one access point in a run, from time zero on.
 
     ``rssi_dbm`` is the mean of the samples of the access point, ``station_rssi_dbm`` of the station, None without any.
-    ``rx_bytes`` came from the station to the access point, ``tx_bytes`` went the other way, as the access point counted
-    them; ``tx_retries`` of its ``tx_packets`` were repeated. Rates and MCS are means of its samples, None without any.
-    ``associations`` are by the station after time zero.
+    ``rx_bytes`` came from the station to the access point, ``tx_bytes`` in the other direction, as the access point
+    counted them; ``tx_retries`` of its ``tx_packets`` were repeated. Rates and MCS are means of its samples, None
+    without any. ``associations`` are by the station after time zero.
     """
 
     link: str
@@ -135,8 +135,8 @@ def radio_samples(recording: Recording) -> tuple[RadioSample, ...]:
     return _log(recording).samples
 
 
-def associations(recording: Recording) -> tuple[Association, ...]:
-    """Return all associations of a run and their ends, as both sides saw them."""
+def read_associations(recording: Recording) -> tuple[Association, ...]:
+    """Return all associations of a run and their terminations, as both radios saw them."""
     return _log(recording).associations
 
 
@@ -145,7 +145,7 @@ def changes_of_stations(recording: Recording) -> list[Association]:
     stations = {radio.node for radio in read_radios(recording) if radio.is_station}
     return [
         association
-        for association in associations(recording)
+        for association in read_associations(recording)
         if association.time_ns >= 0 and association.node in stations
     ]
 
@@ -181,9 +181,9 @@ def count_roams(recording: Recording, stations: Container[str]) -> int:
     count = 0
     for change in changes_of_stations(recording):
         if change.node in stations and change.kind != DISASSOCIATED:
-            place = (change.node, change.device)
-            count += last.get(place, change.peer) != change.peer
-            last[place] = change.peer
+            radio = (change.node, change.device)
+            count += last.get(radio, change.peer) != change.peer
+            last[radio] = change.peer
     return count
 
 
@@ -305,26 +305,26 @@ _COLUMNS = (
         unit="dBm",
         definition="mean over the samples of what the access point heard of the station",
         type=float,
-        display=Display(place=1, head="RSSI dBm"),
+        display=Display(order=1, head="RSSI dBm"),
     ),
     _number(
         name="station_rssi_dbm",
         unit="dBm",
         definition="mean over the samples of what the station heard of the access point",
         type=float,
-        display=Display(place=2, head="at station"),
+        display=Display(order=2, head="at station"),
     ),
     _number(
         name="rx_bytes",
         unit="B",
         definition="of frames of data that the access point received from the station, from time zero",
-        display=Display(place=3, head="rx MB", per=1e6),
+        display=Display(order=3, head="rx MB", per=1e6),
     ),
     _number(
         name="tx_bytes",
         unit="B",
         definition="of frames of data that it sent to the station",
-        display=Display(place=4, head="tx MB", per=1e6),
+        display=Display(order=4, head="tx MB", per=1e6),
     ),
     _number(name="rx_packets", unit="packets", definition="frames of data that it received", in_json=False),
     _number(name="tx_packets", unit="packets", definition="frames of data that it sent", in_json=False),
@@ -334,45 +334,45 @@ _COLUMNS = (
         unit="%",
         definition="`tx_retries` of `tx_packets`",
         type=float,
-        display=Display(place=9, head="retries %"),
+        display=Display(order=9, head="retries %"),
     ),
     _number(
         name="associations",
         definition="associations of the station after time zero",
-        display=Display(place=10, head="associations"),
+        display=Display(order=10, head="associations"),
     ),
     _number(
         name="rx_kbps",
         unit="kbit/s",
         definition="mean over the samples of the access point of the rate at which it received last",
         type=float,
-        display=Display(place=5, head="rx Mbit/s", per=1e3),
+        display=Display(order=5, head="rx Mbit/s", per=1e3),
     ),
     _number(
         name="tx_kbps",
         unit="kbit/s",
         definition="mean over its samples of the rate at which it sent last",
         type=float,
-        display=Display(place=6, head="tx Mbit/s", per=1e3),
+        display=Display(order=6, head="tx Mbit/s", per=1e3),
     ),
     _number(
         name="rx_mcs",
         definition="mean of the indices of these rates in 802.11n; unknown if none was",
         type=float,
-        display=Display(place=7, head="rx MCS", shown_without_values=False, note=_MCS_NOTE),
+        display=Display(order=7, head="rx MCS", shown_without_values=False, note=_MCS_NOTE),
     ),
     _number(
         name="tx_mcs",
         definition="the same of the rates at which it sent",
         type=float,
-        display=Display(place=8, head="tx MCS", shown_without_values=False, note=_MCS_NOTE),
+        display=Display(order=8, head="tx MCS", shown_without_values=False, note=_MCS_NOTE),
     ),
 )
 
 RADIO_LINKS = Scope(
     name="radios",
     title="Radio links",
-    place=2,
+    order=2,
     frame="radio_links",
     optional=True,
     read=radio_links,

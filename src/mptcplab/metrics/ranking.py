@@ -13,8 +13,8 @@ from mptcplab.metrics.compare import Comparison, Key, Match, Pair, RowSide, Verd
 from mptcplab.metrics.margin import MARGIN_PERCENT
 from mptcplab.metrics.registry import METRICS
 from mptcplab.metrics.stored import StoredResults, StoredRow
-from mptcplab.metrics.values import determine
-from mptcplab.stats import Interval, letters, mean_interval
+from mptcplab.metrics.values import determines
+from mptcplab.stats import Interval, assign_group_letters, mean_interval
 
 #: The values of the keys that are compared by, in their order.
 Values = tuple[str, ...]
@@ -23,16 +23,16 @@ Parts = Mapping[Values, Mapping[Key, RowSide]]
 
 
 @dataclass(frozen=True)
-class RankingPlace:
-    """One place of a ranking: values of the keys, mean over seeds, and the comparison with the first place.
+class Rank:
+    """One rank of a ranking: values of the keys, mean over seeds, and the comparison with the first rank.
 
-    ``tied`` are the indices of places from which this one is not shown to differ by more than what is negligible. Two
-    such places share one of their ``letters``.
+    ``tied`` are the indices of ranks from which this one is not shown to differ by more than what is negligible. Two
+    such ranks share one of their ``group_letters``.
     """
 
     values: Values
     interval: Interval
-    letters: str
+    group_letters: str
     tied: tuple[int, ...]
     against_best: Match | None
 
@@ -42,7 +42,7 @@ class RankingPlace:
         return {
             "values": list(self.values),
             **self.interval.to_json(),
-            "groups": self.letters,
+            "groups": self.group_letters,
             "tied_with": [index + 1 for index in self.tied],
             "against_best": None if best is None else best.to_json(),
         }
@@ -58,7 +58,7 @@ class Ranking:
     metric: str
     settings: dict[str, str]
     workload: str
-    places: tuple[RankingPlace, ...]
+    ranks: tuple[Rank, ...]
     pairs: tuple[Match, ...]
     margin_percent: float
 
@@ -68,7 +68,7 @@ class Ranking:
             "metric": self.metric,
             "settings": self.settings,
             "workload": self.workload,
-            "places": [place.to_json() for place in self.places],
+            "places": [rank.to_json() for rank in self.ranks],
         }
 
 
@@ -77,7 +77,7 @@ def split(
 ) -> dict[Values, dict[Key, RowSide]]:
     """Split results by the values of swept keys, in order. :raises InputError: if there are fewer than two.
 
-    Keys that change together with these distinguish no rows.
+    Other keys that depend on these do not distinguish rows.
     """
     parts: dict[Values, list[StoredRow]] = {}
     for row in results.rows:
@@ -87,23 +87,23 @@ def split(
         swept = results.swept_keys
         hint = f"the scenario sweeps {', '.join(swept)}" if swept else "the scenario has no sweep: name two folders"
         raise InputError(f"the results do not have two values of {' and '.join(map(repr, keys))}", hint=hint)
-    without = [*keys, *followers(results, keys)]
+    without = [*keys, *find_dependent_keys(results, keys)]
     return {values: collect_sides(rows, metric, workload=workload, without=without) for values, rows in parts.items()}
 
 
-def followers(results: StoredResults, keys: Sequence[str]) -> list[str]:
-    """Return the other swept keys whose values follow from ``keys``, as in a ``[[sweep.zip]]``."""
+def find_dependent_keys(results: StoredResults, keys: Sequence[str]) -> list[str]:
+    """Return the other swept keys whose values ``keys`` determine, as in a ``[[sweep.zip]]``."""
     points = [row.settings for row in results.rows if set(keys) <= row.settings.keys()]
     return [
         key
         for key in results.swept_keys
-        if key not in keys and len({point.get(key) for point in points}) > 1 and determine(points, keys, key)
+        if key not in keys and len({point.get(key) for point in points}) > 1 and determines(points, keys, key)
     ]
 
 
 @dataclass(frozen=True)
-class Contest:
-    """The values of one row, best mean first, and every pair of them, the better one first."""
+class RankedGroup:
+    """The values of one row, which one ranking compares: best mean first, and every pair, the better one first."""
 
     metric: str
     key: Key
@@ -119,11 +119,13 @@ class Contest:
         ]
 
 
-def contests(metric: str, parts: Parts) -> list[Contest]:
-    """Return a contest per row that at least two values have."""
+def build_ranked_groups(metric: str, parts: Parts) -> list[RankedGroup]:
+    """Return the ranked group of each row that at least two values have."""
     keys = dict.fromkeys(key for rows in parts.values() for key in rows)
     having = {key: {values: rows[key] for values, rows in parts.items() if key in rows} for key in keys}
-    return [Contest(metric, key, _sort_best_first(metric, rows), rows) for key, rows in having.items() if len(rows) > 1]
+    return [
+        RankedGroup(metric, key, _sort_best_first(metric, rows), rows) for key, rows in having.items() if len(rows) > 1
+    ]
 
 
 def _sort_best_first(metric: str, rows: Mapping[Values, RowSide]) -> tuple[Values, ...]:
@@ -135,25 +137,25 @@ def _mean(side: RowSide) -> Interval:
     return mean_interval(list(side.values.values()))
 
 
-def rank(contest: Contest, comparisons: Iterable[Comparison], margin_percent: float = MARGIN_PERCENT) -> Ranking:
-    """Return the ranking of a contest, from the comparisons of its pairs, which were made with this margin."""
+def rank(group: RankedGroup, comparisons: Iterable[Comparison], margin_percent: float = MARGIN_PERCENT) -> Ranking:
+    """Return the ranking of a group, from the comparisons of its pairs, which were made with this margin."""
     matches = {(comparison.pair.a, comparison.pair.b): comparison.matches[0] for comparison in comparisons}
-    order = contest.order
-    place = {values: number for number, values in enumerate(order)}
-    different = {(place[a], place[b]) for (a, b), match in matches.items() if _is_relevant(match)}
-    groups = letters(len(order), sorted(different))
-    places = tuple(
-        RankingPlace(
+    order = group.order
+    index_of = {values: index for index, values in enumerate(order)}
+    different = {(index_of[a], index_of[b]) for (a, b), match in matches.items() if _is_relevant(match)}
+    letters = assign_group_letters(len(order), sorted(different))
+    ranks = tuple(
+        Rank(
             values,
-            _mean(contest.rows[values]),
-            groups[here],
-            tuple(other for other in place.values() if other != here and _sort_pair(here, other) not in different),
+            _mean(group.rows[values]),
+            letters[index],
+            tuple(other for other in index_of.values() if other != index and _sort_pair(index, other) not in different),
             matches.get((order[0], values)),
         )
-        for values, here in place.items()
+        for values, index in index_of.items()
     )
-    settings, workload = contest.key
-    return Ranking(contest.metric, dict(settings), workload, places, tuple(matches.values()), margin_percent)
+    settings, workload = group.key
+    return Ranking(group.metric, dict(settings), workload, ranks, tuple(matches.values()), margin_percent)
 
 
 def _sort_pair(count: int, other: int) -> tuple[int, int]:

@@ -27,7 +27,7 @@ _SECTIONS = (
 
 def _order(metric: Metric) -> tuple[bool, int, int]:
     section = _SECTIONS.index(metric.section) if metric.section in _SECTIONS else len(_SECTIONS)
-    return not metric.in_every_row, section, metric.display.place
+    return not metric.in_every_row, section, metric.display.order
 
 
 def _all_metrics() -> dict[str, Metric]:
@@ -49,15 +49,15 @@ CALLED = {metric.noun if metric.in_every_row else name: name for name, metric in
 
 
 def headline_metric(names: Iterable[str]) -> Metric:
-    """Return the metric that workloads with these metrics are about: goodput, unless one of them is a headline."""
+    """Return the metric by which figures show workloads with these metrics: goodput, unless one is a headline."""
     first = max(
         (METRICS[name] for name in names if name in METRICS), key=lambda metric: metric.display.headline, default=None
     )
     return first if first is not None and first.display.headline else METRICS["goodput_mbps"]
 
 
-def columns(rows: Iterable[Mapping[str, object]], *, hidden: bool = False) -> list[str]:
-    """Return the metrics that only some rows have, in order; with ``hidden``, also metrics that tables do not show."""
+def list_metric_names(rows: Iterable[Mapping[str, object]], *, hidden: bool = False) -> list[str]:
+    """Return the names of metrics that only some rows have, in order; with ``hidden``, also those not in tables."""
     there = {name for row in rows for name in row}
     return [
         name
@@ -67,7 +67,7 @@ def columns(rows: Iterable[Mapping[str, object]], *, hidden: bool = False) -> li
 
 
 def compute_metrics(subject: Subject) -> dict[str, float]:
-    """Return the metrics of ``subject``: infinity for what did not happen within the run.
+    """Return the metrics of ``subject``: infinity if the measured event did not occur within the run.
 
     :raises InputError: if its workload kind reports an undefined metric.
     """

@@ -2,8 +2,8 @@
 """Rows of a result: the runs of one point and workload, reduced to means with their intervals.
 
 This takes three pure steps. :func:`run_result` extracts what rows need from a recording, so that a sweep of thousands
-of runs does not keep their samples; :func:`group` groups runs by point and workload; :func:`reduce` makes a row of a
-group.
+of runs does not keep their samples; :func:`group_runs` groups runs by point and workload; :func:`build_row` makes a
+row of a group.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from mptcplab.metrics.against_tcp import ComparedRun, benefits_over_tcp, hash_co
 from mptcplab.metrics.catalog.paths import OVER_TCP
 from mptcplab.metrics.column import Column, Display, Scope, ScopeRow
 from mptcplab.metrics.connections import FailedConnections, failed_in_runs
-from mptcplab.metrics.delivery import WINDOW_S, common_span_s, mean_jain_over_time
+from mptcplab.metrics.delivery import WINDOW_S, compute_mean_jain_over_time, find_common_span_s
 from mptcplab.metrics.evidence import RowReason, reasons_of_row
 from mptcplab.metrics.gateways import text_of_all
 from mptcplab.metrics.manifest import read_facts, read_label
 from mptcplab.metrics.measure import WorkloadMeasurement, measure
 from mptcplab.metrics.network import SCOPES, NetworkCounters, network_counters
-from mptcplab.metrics.registry import IN_EVERY_ROW, METRICS, columns
+from mptcplab.metrics.registry import IN_EVERY_ROW, METRICS, list_metric_names
 from mptcplab.metrics.subflows import MptcpCounts, use_of_all
 from mptcplab.metrics.warnings import merge_similar_warnings
 from mptcplab.recording.damage import report_damage
@@ -119,8 +119,8 @@ class ResultRow:
     """One point of the sweep and one workload, over all repeats.
 
     ``metrics`` has the metrics that have a meaning for the workload, over the runs that have them, whose seeds are
-    ``metric_seeds``; ``never`` has the seeds of the runs in which what a metric waits for did not happen. ``samples``
-    has the single values of each metric, and ``runs`` the identities of the recordings, in the order of ``seeds``.
+    ``metric_seeds``; ``never`` has the seeds of the runs in which the measured event did not occur. ``samples`` has the
+    single values of each metric, and ``runs`` the identities of the recordings, in the order of ``seeds``.
     """
 
     settings: dict[str, str]
@@ -212,7 +212,7 @@ class ResultRow:
             "settings": self.settings,
             "workload": self.workload,
             **{name: self._metrics_document(name) for name in IN_EVERY_ROW},
-            "metrics": {name: self._metrics_document(name) for name in columns([self.known], hidden=True)},
+            "metrics": {name: self._metrics_document(name) for name in list_metric_names([self.known], hidden=True)},
             "mptcp": self.mptcp,
             **({"gateways": self.gateways} if self.gateways else {}),
             "kernel_counts": [asdict(counts) for counts in self.counts],
@@ -231,10 +231,10 @@ class ResultRow:
             "warnings": list(self.warnings),
             **({"reasons": [reason.to_json() for reason in self.reasons]} if self.reasons else {}),
             **({"connections": self.failed.to_json()} if self.failed is not None else {}),
-            **(self._overlaps() if self.overlaps else {}),
+            **(self._overlaps_document() if self.overlaps else {}),
         }
 
-    def _overlaps(self) -> dict[str, Any]:
+    def _overlaps_document(self) -> dict[str, Any]:
         seeds = {name: list(seeds) for name, seeds in self.overlaps.items()}
         return {"overlaps": seeds, "overlap_parts": dict(self.overlap_parts)}
 
@@ -245,7 +245,7 @@ class ResultRow:
     def _metrics_document(self, name: str) -> dict[str, Any]:
         """Return a metric with the seeds of the runs that have it; for a metric in every row only if some runs lack it.
 
-        The runs in which it did not happen are ``never``.
+        The runs in which the measured event did not occur are ``never``.
         """
         seeds = self.seeds_of(name)
         of_seeds = {} if name in IN_EVERY_ROW and len(seeds) == len(self.seeds) else {"seeds": list(seeds)}
@@ -259,8 +259,8 @@ class ResultRow:
         values = self.samples.get(name)
         if values:
             median = median_interval(values)
-            ends = None if median.low is None else [median.low, median.high]
-            document |= {"median": median.value, "median_ci95": ends, "values": list(values)}
+            bounds = None if median.low is None else [median.low, median.high]
+            document |= {"median": median.value, "median_ci95": bounds, "values": list(values)}
         return document
 
 
@@ -319,7 +319,7 @@ def _run_result(recording: Recording, settings: Settings | None) -> RunResult:
     label, kernel = read_label(recording), read_facts(recording).kernel
     network = network_counters(recording)
     measured = tuple(measure(recording, network))
-    together = common_span_s(recording)
+    together = find_common_span_s(recording)
     return RunResult(
         settings=label.settings if settings is None else settings,
         seed=label.seed,
@@ -328,7 +328,7 @@ def _run_result(recording: Recording, settings: Settings | None) -> RunResult:
         measured=measured,
         network=network,
         jain=jain_index([measurement.goodput_bps for measurement in measured]) if together else None,
-        jain_1s=mean_jain_over_time(recording, *together) if together else None,
+        jain_1s=compute_mean_jain_over_time(recording, *together) if together else None,
         kernel_build=kernel.key,
         hz=kernel.hz,
         time=kernel.time,
@@ -353,7 +353,7 @@ def result_rows(recordings: Iterable[Recording]) -> list[ResultRow]:
 
 def rows_of(results: Iterable[RunResult]) -> list[ResultRow]:
     """Return one row per point and workload, in the order in which the points first appear."""
-    return [reduce(members) for members in group(_with_benefits_over_tcp(list(results))).values()]
+    return [build_row(members) for members in group_runs(_with_benefits_over_tcp(list(results))).values()]
 
 
 def _with_benefits_over_tcp(results: Sequence[RunResult]) -> list[RunResult]:
@@ -374,7 +374,7 @@ def _with_benefit_over_tcp(result: RunResult, benefit: float | None) -> RunResul
     return replace(result, measured=(replace(measured, metrics={**measured.metrics, OVER_TCP.name: benefit}),))
 
 
-def group(results: Iterable[RunResult]) -> dict[tuple[Settings, str], list[tuple[RunResult, WorkloadMeasurement]]]:
+def group_runs(results: Iterable[RunResult]) -> dict[tuple[Settings, str], list[tuple[RunResult, WorkloadMeasurement]]]:
     """Group runs by point and workload."""
     groups: dict[tuple[Settings, str], list[tuple[RunResult, WorkloadMeasurement]]] = {}
     for result in results:
@@ -383,14 +383,14 @@ def group(results: Iterable[RunResult]) -> dict[tuple[Settings, str], list[tuple
     return groups
 
 
-def reduce(members: Sequence[tuple[RunResult, WorkloadMeasurement]]) -> ResultRow:
+def build_row(members: Sequence[tuple[RunResult, WorkloadMeasurement]]) -> ResultRow:
     """Return the row of all runs of one point and workload."""
     first, all_measured = members[0][0], [measured for _, measured in members]
     known = [dict.fromkeys((*measured.metrics, *measured.never)) for measured in all_measured]
-    shown = [*IN_EVERY_ROW, *columns(known, hidden=True)]
+    shown = [*IN_EVERY_ROW, *list_metric_names(known, hidden=True)]
     never = {name: tuple(run.seed for run, measurement in members if name in measurement.never) for name in shown}
     shares = {run.seed: measurement.sockets.shares for run, measurement in members if measurement.sockets.shares}
-    overlaps = _overlaps([(run.seed, run.earlier.get(measurement.workload, {})) for run, measurement in members])
+    overlaps = _find_overlaps([(run.seed, run.earlier.get(measurement.workload, {})) for run, measurement in members])
     having = {
         name: [(run.seed, measurement.metrics[name]) for run, measurement in members if name in measurement.metrics]
         for name in shown
@@ -432,7 +432,7 @@ def reduce(members: Sequence[tuple[RunResult, WorkloadMeasurement]]) -> ResultRo
     )
 
 
-def _overlaps(runs: Sequence[tuple[int, Mapping[str, float]]]) -> dict[str, dict[int, float]]:
+def _find_overlaps(runs: Sequence[tuple[int, Mapping[str, float]]]) -> dict[str, dict[int, float]]:
     """Return in which seeds each of the earlier workloads was still running, if in any, and for which part."""
     names = dict.fromkeys(name for _, earlier in runs for name, part in earlier.items() if part)
     return {name: {seed: earlier[name] for seed, earlier in runs if earlier.get(name)} for name in names}
@@ -493,7 +493,7 @@ def network_document(results: Sequence[RunResult]) -> dict[str, Any]:
 
 
 def scope_rows(scope: Scope[_T], results: Sequence[RunResult]) -> list[ScopeRow[_T]]:
-    """Return the rows of a scope by point; of the same thing, several rows if its keys differ between seeds."""
+    """Return the rows of a scope by point; an item has several rows if its keys differ between seeds."""
     groups: dict[tuple[Settings, Hashable], list[tuple[int, _T]]] = {}
     for result in results:
         for item in result.network.get(scope):

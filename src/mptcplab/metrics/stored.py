@@ -22,7 +22,7 @@ WRONG = (KeyError, TypeError, ValueError, AttributeError, OverflowError)
 
 @dataclass(frozen=True)
 class StoredMetric:
-    """A metric of a row: the value of each run by its seed, and the seeds in which what it waits for did not happen."""
+    """A metric of a row: the value of each run by its seed, and the seeds in which the measured event did not occur."""
 
     values: Mapping[int, float]
     never: tuple[int, ...] = ()

@@ -158,9 +158,9 @@ class MptcpUse:
 
     ``connections`` carried data; ``with_mptcp`` of them spoke MPTCP to the end, and ``fell_back`` of them requested it
     and ended as TCP. ``subflows`` is the largest number of subflows of a connection. ``carrying`` has the number of
-    connections with MPTCP by the number of their subflows that carried payload. ``unseen`` counts connections and
-    subflows that the kernel of the server's host accepted and no sample shows: they may be shorter than the time
-    between two samples.
+    connections with MPTCP by the number of their *carrying* subflows, which received payload: ``{1: 2, 2: 5}`` are two
+    connections with one and five with two. ``unseen`` counts connections and subflows that the kernel of the server's
+    host accepted and no sample shows: they may be shorter than the time between two samples.
     """
 
     connections: int
@@ -226,13 +226,13 @@ def _count_sampled(table: pl.DataFrame, node: str) -> tuple[int, int]:
     return connections, known.select("token", "local", "remote").n_unique() - connections
 
 
-def carrying_subflows(connections: Iterable[Sequence[SocketSample]]) -> dict[int, int]:
-    """Return the number of connections by the number of their subflows that received payload."""
+def count_by_carrying_subflows(connections: Iterable[Sequence[SocketSample]]) -> dict[int, int]:
+    """Return the number of connections by the number of their carrying subflows, which received payload."""
     return dict(Counter(sum(1 for sample in samples if sample.bytes_received) for samples in connections))
 
 
 def count_single_connections(carrying: Mapping[int, int]) -> int:
-    """Return the number of connections of which at most one subflow carried payload."""
+    """Return the number of connections with at most one carrying subflow."""
     return sum(count for subflows, count in carrying.items() if subflows < 2)
 
 
@@ -244,8 +244,9 @@ def describe_share(count: int, total: int) -> str:
 def subflows_text(carrying: Mapping[int, int], existing: int = 0) -> str:
     """Return how many subflows of each connection carried payload: ``2 subflows``, ``1 to 2 subflows``.
 
-    ``existing`` is the largest number of subflows of a connection. It is named if all carried on fewer: ``1 of 2
-    subflows``. Short connections are often done before the second subflow carries data, so they differ.
+    ``carrying`` has the number of connections by the number of their carrying subflows. ``existing`` is the largest
+    number of subflows of a connection, and named if it is larger: ``1 of 2 subflows``. Short connections are often
+    done before the second subflow carries data, so they differ.
     """
     low, high = min(carrying, default=0), max(carrying, default=0)
     number = f"{low}" if low == high else f"{low} to {high}"
@@ -256,7 +257,7 @@ def subflows_text(carrying: Mapping[int, int], existing: int = 0) -> str:
 
 @dataclass(frozen=True)
 class Sockets:
-    """One workload's sockets at the end: payload received by path, and retransmissions of the sending side.
+    """One workload's sockets at the end: payload received by path, and retransmissions of the sender.
 
     Byte counts are None if the sockets do not report them, or no socket was seen.
     """
@@ -305,7 +306,7 @@ def last_samples(subflows: pl.DataFrame, *, node: str, program: str | None) -> l
 
 def samples_of_server(samples: Iterable[SocketSample], ports: Collection[int]) -> list[SocketSample]:
     """Return the subflows of connections to a server's ``ports``, including those to an announced port."""
-    connections = group(samples).values()
+    connections = group_by_connection(samples).values()
     return [sample for some in connections if any(_is_at(sample, ports) for sample in some) for sample in some]
 
 
@@ -316,7 +317,7 @@ def _is_at(sample: SocketSample, ports: Collection[int]) -> bool:
 def speaks_mptcp(sample: SocketSample) -> bool:
     """Return whether a sampled subflow belongs to a connection that is MPTCP.
 
-    It has a token, which it keeps if the other side answers with plain TCP, and flags (``enum mptcp_subflow_flags``)
+    It has a token, which it keeps if the peer answers with plain TCP, and flags (``enum mptcp_subflow_flags``)
     that show an answer with MPTCP. Without flags, the token alone counts.
     """
     return bool(sample.token) and (sample.flags is None or bool(sample.flags & _ANSWERED))
@@ -329,7 +330,7 @@ def path_name(first: str, last: str, addresses: Addresses) -> str:
     return links[0] if links[0] == links[1] else ">".join(links)
 
 
-def group(samples: Iterable[SocketSample]) -> dict[tuple[object, ...], list[SocketSample]]:
+def group_by_connection(samples: Iterable[SocketSample]) -> dict[tuple[object, ...], list[SocketSample]]:
     """Group subflows by connection: by ``flow``'s number, else by MPTCP's token, else each alone."""
     connections: dict[tuple[object, ...], list[SocketSample]] = {}
     for sample in samples:
@@ -350,14 +351,14 @@ def data_connections(
 
     These have less than ``min_share`` of the largest connection's bytes; 0 if the workload has none.
     """
-    connections = list(group(samples).values())
+    connections = list(group_by_connection(samples).values())
     totals = [sum_known(connection, column) for connection in connections]
     bound = min_share * max((total for total in totals if total is not None), default=0)
     pairs = zip(connections, totals, strict=True)
     return [connection for connection, total in pairs if total is not None and total > bound]
 
 
-def shares(connections: Iterable[Sequence[SocketSample]], addresses: Addresses) -> dict[str, float]:
+def compute_shares(connections: Iterable[Sequence[SocketSample]], addresses: Addresses) -> dict[str, float]:
     """Return each path's share of the payload that subflows received, duplicates by reinjection included. Sums to 1."""
     by_path: dict[str, int] = {}
     for connection in connections:
@@ -437,14 +438,16 @@ def inner_of(gateway: Gateway, ends: Ends, client: str) -> InnerConnections:
 
 
 def inner_samples(samples: Iterable[SocketSample], inner: InnerConnections, addresses: Addresses) -> list[SocketSample]:
-    """Return one side's ``samples`` that are subflows of inner connections."""
+    """Return one node's ``samples`` that are subflows of inner connections."""
 
     def begins_at_exit(sample: SocketSample) -> bool:
         """Return whether one of the sample's two addresses belongs to the gateway's exit."""
         for host, _, port in (end.rpartition(":") for end in (sample.local, sample.remote)):
-            place = addresses.get(host.strip("[]"))
-            if int(port) == inner.port and place is not None and place.node == inner.exit:
+            owner = addresses.get(host.strip("[]"))
+            if int(port) == inner.port and owner is not None and owner.node == inner.exit:
                 return True
         return False
 
-    return [sample for some in group(samples).values() if any(map(begins_at_exit, some)) for sample in some]
+    return [
+        sample for some in group_by_connection(samples).values() if any(map(begins_at_exit, some)) for sample in some
+    ]

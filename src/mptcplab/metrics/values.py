@@ -200,8 +200,8 @@ def _last_parts(key: str, length: int) -> str:
     return ".".join(parts[1:] if parts[0] == "links" else parts[-length:])
 
 
-def determine(points: Iterable[Mapping[str, str]], keys: Sequence[str], other: str) -> bool:
-    """Return whether points with the same values of ``keys`` have the same value of the ``other`` key."""
+def determines(points: Iterable[Mapping[str, str]], keys: Sequence[str], other: str) -> bool:
+    """Return whether ``keys`` determine the ``other`` key: equal values of them always have the same value of it."""
     texts: dict[tuple[str, ...], str] = {}
     pairs = ((tuple(point.get(key, "") for key in keys), point.get(other, "")) for point in points)
     return all(texts.setdefault(values, value) == value for values, value in pairs)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Warnings about a run: what may invalidate its results, or explain them; and alike ones merged."""
+"""Warnings about a run: what may invalidate its results, or explain them, with similar warnings merged."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from mptcplab.explain.catalog.low_sum import (
 )
 from mptcplab.lazy import np, pl
 from mptcplab.metrics.capacity import rate_of
-from mptcplab.metrics.catalog.recovery import (
-    Episode,
+from mptcplab.metrics.catalog.outages import (
+    FailureInterval,
+    choose_outage_window_s,
+    compute_outage_s,
+    list_outages,
     longest_outage,
-    measured_episodes,
-    outage_s,
-    outage_window_s,
-    outages,
-    usable_curve,
+    measure_failure_intervals,
+    read_usable_curve,
 )
 from mptcplab.metrics.column import Subject
 from mptcplab.metrics.connections import FailureGroup, group_failures, seconds_text
-from mptcplab.metrics.delivery import BACK, BEFORE_S, Delivery, gap_s
-from mptcplab.metrics.instants import instants
+from mptcplab.metrics.delivery import BEFORE_S, RECOVERED_SHARE, Delivery, compute_gap_s
+from mptcplab.metrics.instants import read_instants
 from mptcplab.metrics.manifest import read_paths
 from mptcplab.metrics.subflows import FILE as COUNTERS
 from mptcplab.metrics.subflows import Ends, read_counters
@@ -205,7 +205,7 @@ def _instant_text(recording: Recording, group: FailureGroup) -> str:
 
 def _links_down_at(recording: Recording, time_s: float) -> list[str]:
     """Return the links that were down at ``time_s``, each with the instant of its failure."""
-    changes = ((instant.time_s, instant.place, instant.is_failure) for instant in instants(recording))
+    changes = ((instant.time_s, instant.place, instant.is_failure) for instant in read_instants(recording))
     return [f"{place} since {seconds_text(since_s)}" for place, since_s in down_since(changes, time_s).items()]
 
 
@@ -295,9 +295,9 @@ def pause_warnings(recording: Recording, ends: Ends, used: Collection[str], *, w
 
 def _direction_events(traces: pl.DataFrame, link: str) -> Iterator[list[tuple[int, str]]]:
     of_link = traces.filter(pl.col("link") == link)
-    for side in of_link["direction"].unique(maintain_order=True):
-        of_side = of_link.filter(pl.col("direction") == side)
-        yield list(zip(of_side["instant_ns"], of_side["value"], strict=True))
+    for direction in of_link["direction"].unique(maintain_order=True):
+        events = of_link.filter(pl.col("direction") == direction)
+        yield list(zip(events["instant_ns"], events["value"], strict=True))
 
 
 def _longest_s(steps: list[tuple[int, str]]) -> float:
@@ -311,9 +311,9 @@ def _longest_s(steps: list[tuple[int, str]]) -> float:
 # A tenth of the capacity is then near what TCP gets there. With losses, that is a matter of the round-trip time and of
 # how many there are, and not of the capacity.
 
-#: An outage that is longer than this number of its gaps is not an interruption. A trickle of TCP's retransmissions is
-#: one, with gaps that double, so that all of them together are shorter than two of the last, and the windows at both
-#: ends add less than another.
+#: An outage that is longer than this number of its gaps is not an interruption. TCP's retransmissions alone are one,
+#: with gaps that double, so that all of them together are shorter than two of the last, and the windows at both ends
+#: add less than another.
 _GAPS = 3
 #: A usual rate below this multiple of the threshold is near it: two losses in a row reduce CUBIC's rate to 0.7 * 0.7 of
 #: it, or a half, so that the flow falls below the threshold again and again without any interruption.
@@ -327,24 +327,24 @@ def outage_warnings(subject: Subject) -> Iterator[str]:
     """Yield a warning for each failure whose outage is rather a low rate, or which messages were late before."""
     yield from _earlier_lateness_warnings(subject)
     yield from _sampling_warnings(subject)
-    for curve, episode in subject.compute_once(measured_episodes):
+    for curve, interval in subject.compute_once(measure_failure_intervals):
         # Of messages, one in ten in time is silence, however they arrive.
-        yield from () if curve.is_messages else episode_warnings(curve, episode)
+        yield from () if curve.is_messages else failure_interval_warnings(curve, interval)
 
 
 def _earlier_lateness_warnings(subject: Subject) -> Iterator[str]:
     """Yield a warning for each failure of which a call or stream shows little: much was late before it already."""
     failures: dict[float, list[str]] = {}
-    for instant in instants(subject.recording):
+    for instant in read_instants(subject.recording):
         if instant.is_failure:
             failures.setdefault(instant.time_s, []).append(instant.place)
-    curve = subject.compute_once(usable_curve)
+    curve = subject.compute_once(read_usable_curve)
     if curve is None or not curve.is_messages:
         return
     for at, places in failures.items():
         before = (curve.times[1:] > at - BEFORE_S) & (curve.times[1:] <= at)
         late = float(np.mean(np.diff(curve.total)[before] == 0)) if before.any() else 0.0
-        if late > 1 - BACK:
+        if late > 1 - RECOVERED_SHARE:
             where = " and ".join(filter(None, places)) or "something"
             yield (
                 f"{_number(100 * late)} % of the messages were late or lost in the {BEFORE_S:.0f} s before {where} "
@@ -355,7 +355,7 @@ def _earlier_lateness_warnings(subject: Subject) -> Iterator[str]:
 
 def _sampling_warnings(subject: Subject) -> Iterator[str]:
     """Yield a warning if the gap and the outage are no longer than what lies between two samples of the sockets."""
-    curve, outage = subject.compute_once(usable_curve), subject.compute_once(longest_outage)
+    curve, outage = subject.compute_once(read_usable_curve), subject.compute_once(longest_outage)
     if curve is None or curve.pauses is not None or curve.is_messages or outage is None:
         return
     step = _interval_s(curve)
@@ -376,29 +376,29 @@ def _interval_s(curve: Delivery) -> float:
     return float(steps[np.searchsorted(whole, whole[-1] / 2)])
 
 
-def episode_warnings(curve: Delivery, episode: Episode) -> Iterator[str]:
+def failure_interval_warnings(curve: Delivery, interval: FailureInterval) -> Iterator[str]:
     """Yield a warning if the outage of one failure is rather a low rate."""
-    spans = outages(curve, episode)
-    if not spans or not outage_s(curve, episode):
+    spans = list_outages(curve, interval)
+    if not spans or not compute_outage_s(curve, interval):
         return
     begin, end = max(spans, key=lambda span: span[1] - span[0])
-    gap = gap_s(curve, begin, end)
-    usual = _usual_bps(curve, episode, end)
-    if gap is None or end - begin <= _GAPS * gap or not 0 < usual < _NEAR * episode.trickle_bps:
+    gap = compute_gap_s(curve, begin, end)
+    usual = _usual_bps(curve, interval, end)
+    if gap is None or end - begin <= _GAPS * gap or not 0 < usual < _NEAR * interval.low_rate_bps:
         return
     yield (
         f"the outage is rather a low rate than an interruption: for {_number(end - begin)} s less than "
-        f"{_number(episode.trickle_bps / _BITS)} Mbit/s came in each half second, a tenth of the rate to expect, but "
+        f"{_number(interval.low_rate_bps / _BITS)} Mbit/s came in each half second, a tenth of the rate to expect, but "
         f"nothing for {_number(gap)} s at most, and {_number(usual / _BITS)} Mbit/s is usual in this failure; what "
         "works carries less than its capacity, so judge by the gap"
     )
 
 
-def _usual_bps(curve: Delivery, episode: Episode, end_s: float) -> float:
+def _usual_bps(curve: Delivery, interval: FailureInterval, end_s: float) -> float:
     """Return the median rate from the failure to the restoration, or to the end of the outage if that is later."""
-    window = outage_window_s(curve)
-    until = min(max(end_s, episode.restored_s), episode.until_s)
-    inside = (curve.times >= episode.failure.time_s) & (curve.times + window <= until)
+    window = choose_outage_window_s(curve)
+    until = min(max(end_s, interval.restored_s), interval.until_s)
+    inside = (curve.times >= interval.failure.time_s) & (curve.times + window <= until)
     rates = curve.rates(curve.times[inside], window)
     return float(np.median(rates)) if len(rates) else math.nan
 

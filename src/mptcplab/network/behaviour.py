@@ -82,19 +82,19 @@ class Behaviour(Generic[Keys]):
     name: ClassVar[str]
     model: type[Keys]
     #: Its position in the reference, among netem's options, and in captions.
-    rank: ClassVar[int] = 100
+    order: ClassVar[int] = 100
     #: It belongs to the bottleneck, which packets reach after all other behaviours.
     at_bottleneck: ClassVar[bool] = False
     #: The keys of a minimal direction with this behaviour.
-    smallest: ClassVar[Mapping[str, Any]]
-    #: The keys of a direction that uses programs which the smallest does not use; ``doctor`` learns of them by it.
-    with_more_programs: ClassVar[Mapping[str, Any]] = {}
+    example: ClassVar[Mapping[str, Any]]
+    #: Another minimal direction, if it uses programs that ``example`` does not: ``doctor`` learns of them by it.
+    example_with_more_programs: ClassVar[Mapping[str, Any]] = {}
     variable: ClassVar[Mapping[str, VariableKey]] = {}
     #: Keys that have no effect without a rate.
     needs_rate: ClassVar[tuple[str, ...]] = ()
     counters: ClassVar[tuple[EffectCounter, ...]] = ()
     #: The caption of a point without it, beside points with it.
-    absent: ClassVar[str] = "none"
+    caption_if_absent: ClassVar[str] = "none"
 
     def check(self, keys: Keys) -> None:
         """Check the keys together. :raises PydanticCustomError: see :func:`mptcplab.fields.value_error`."""

@@ -15,7 +15,7 @@ from mptcplab.plugins import named_classes
 BEHAVIOURS: tuple[Behaviour[Any], ...] = tuple(
     sorted(
         (kind() for kind in named_classes(Behaviour, behaviours).values()),
-        key=lambda behaviour: (behaviour.rank, behaviour.name),
+        key=lambda behaviour: (behaviour.order, behaviour.name),
     )
 )
 #: In the order in which they apply to a packet.

@@ -74,7 +74,7 @@ def _impairments(directions: Sequence[Table]) -> Iterator[str]:
             for behaviour in IN_PACKET_ORDER
             if any(any(behaviour.caption(direction)) for direction in directions)
         ]
-        yield " | ".join(words or acting[-1].absent for words in rest)
+        yield " | ".join(words or acting[-1].caption_if_absent for words in rest)
 
 
 def impairment_words(direction: Table) -> str:

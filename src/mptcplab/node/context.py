@@ -13,12 +13,12 @@ from mptcplab.node.graph import Graph, Port
 class WorkloadView:
     """Connections of a workload, or of a gateway, from the view of one of their two nodes.
 
-    ``partner`` is the other node, ``target`` the port that the client connects to, None if it is not reachable.
+    ``peer`` is the other node, ``target`` the port that the client connects to, None if it is not reachable.
     ``is_client``: this node opens them. ``scheduler`` is their own, None for the transport's. ``protocol``
     is for a gateway's connections; None for a workload's, which have the node's transport's protocol.
     """
 
-    partner: str
+    peer: str
     target: Port | None
     is_client: bool
     scheduler: str | None
@@ -49,13 +49,13 @@ class NodeContext:
         """
         if not self.forwards:
             return self.ports
-        others = [port for partner in self.partners for port in self.graph.ports_of(partner)]
+        others = [port for peer in self.peers for port in self.graph.ports_of(peer)]
         return [port for port in self.ports if any(self.graph.enters(port, other) for other in others)]
 
     @property
-    def partners(self) -> list[str]:
+    def peers(self) -> list[str]:
         """The nodes at the other ends of its connections."""
-        return list(dict.fromkeys(talk.partner for talk in self.workloads))
+        return list(dict.fromkeys(talk.peer for talk in self.workloads))
 
     def speaks_mptcp(self, protocol: str) -> bool:
         """Return whether the node has MPTCP sockets; ``protocol`` comes from its transport."""

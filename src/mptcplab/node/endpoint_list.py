@@ -21,7 +21,7 @@ from mptcplab.node.words import ADDED, REMOVED
 from mptcplab.steps import Command, shell
 
 _ENDPOINT = ("ip", "mptcp", "endpoint")
-#: The flags that the kernel changes; ``signal`` and ``subflow`` are for good.
+#: The flags that the kernel changes; ``signal`` and ``subflow`` cannot be changed.
 CHANGEABLE = ("backup", "fullmesh")
 _NOT = "no"
 

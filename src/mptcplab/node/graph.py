@@ -45,11 +45,11 @@ class Port:
 
 
 class Graph:
-    """The ``ports`` of all ``nodes``, by node and link in the order of the links; ``relays`` are nodes that forward."""
+    """The ``ports`` of all ``nodes``, by node and link in the order of the links; those in ``forwarding`` forward."""
 
-    def __init__(self, nodes: Iterable[str], ports: Mapping[tuple[str, str], Port], relays: Container[str]) -> None:
+    def __init__(self, nodes: Iterable[str], ports: Mapping[tuple[str, str], Port], forwarding: Container[str]) -> None:
         self.ports = ports
-        self._relays = relays
+        self._forwarding = forwarding
         self._of_node: dict[str, list[Port]] = {name: [] for name in nodes}
         for port in ports.values():
             self._of_node[port.node].append(port)
@@ -95,34 +95,34 @@ class Graph:
 
     def leads(self, port: Port, target: Port) -> bool:
         """Return whether a path to ``target``'s subnet begins with the link at ``port``, and does not come back."""
-        relays = self._relays_behind(port, target)
-        return relays is not None and port.node not in relays
+        nodes = self._forwarding_nodes_behind(port, target)
+        return nodes is not None and port.node not in nodes
 
     def enters(self, port: Port, target: Port) -> bool:
         """Return whether such a path reaches ``target`` by its own link: not through another link of its node."""
-        relays = self._relays_behind(port, target)
-        return relays is not None and port.node not in relays and target.node not in relays
+        nodes = self._forwarding_nodes_behind(port, target)
+        return nodes is not None and port.node not in nodes and target.node not in nodes
 
-    def _relays_behind(self, port: Port, target: Port) -> list[str] | None:
+    def _forwarding_nodes_behind(self, port: Port, target: Port) -> list[str] | None:
         """Return the nodes that forward what leaves by ``port`` to ``target``'s subnet; None if it does not get there.
 
         A packet may come back to its node: the path ends there, since a node discards packets from itself.
         """
-        relays: list[str] = []
+        nodes: list[str] = []
         link, node = port.link, port.peer
         while link != target.link:
-            onward = self.next_hop(node, target) if node in self._relays else None
+            onward = self.next_hop(node, target) if node in self._forwarding else None
             if onward is None:
                 return None
-            relays.append(node)
+            nodes.append(node)
             link, node = onward.link, onward.peer
-        return relays
+        return nodes
 
     def _search(self, node: str, link: str) -> Port | None:
         best: tuple[int, Port] | None = None
         for port in self.ports_of(node):
             distance = 0 if port.link == link else None
-            if distance is None and port.peer in self._relays:
+            if distance is None and port.peer in self._forwarding:
                 distance = self._distance(port.peer, link, avoid=node)
             if distance is not None and (best is None or distance < best[0]):
                 best = (distance, port)
@@ -135,7 +135,7 @@ class Graph:
             for port in self.ports_of(node):
                 if port.link == link:
                     return hops
-                if port.peer not in seen and port.peer in self._relays:
+                if port.peer not in seen and port.peer in self._forwarding:
                     seen.add(port.peer)
                     queue.append((port.peer, hops + 1))
         return None

@@ -27,7 +27,7 @@ def weights_by_address(context: NodeContext, transport: Transport) -> dict[str, 
 def subflow_ends(context: NodeContext, link: str) -> list[Port]:
     """Return the ends of ``link`` that identify the node's subflows: its own, else its peers'."""
     ports = context.graph.ports
-    nodes = [context.name] if (context.name, link) in ports else context.partners
+    nodes = [context.name] if (context.name, link) in ports else context.peers
     return [ports[node, link] for node in nodes if (node, link) in ports]
 
 
@@ -163,7 +163,7 @@ def path_managers(context: NodeContext, transport: Transport | None) -> Iterator
 
 
 def _config(context: NodeContext, transport: Transport) -> dict[str, Any]:
-    others = [port for partner in context.partners for port in context.graph.ports_of(partner)]
+    others = [port for peer in context.peers for port in context.graph.ports_of(peer)]
     return {
         "paths": [
             _path(context, transport, port, others, number)

@@ -294,7 +294,7 @@ def _relayed_transfers(network: Network) -> Iterator[tuple[GatewayBase, Workload
 
 
 def _relay_buffers(scenario: Scenario, gateway: GatewayBase, workload: WorkloadBase) -> tuple[float, ...]:
-    """Return the largest receive and send buffers of the first proxy on the data's way, and of the second."""
+    """Return the largest receive and send buffers of the first proxy on the data's path, and of the second."""
     count = workload.connection_count
     nodes = (gateway.exit, gateway.entry) if _downloads(workload) else (gateway.entry, gateway.exit)
     buffers = [_socket_buffers(scenario.transports[node]) for node in nodes]

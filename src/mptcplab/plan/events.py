@@ -171,8 +171,8 @@ def _fail(network: Network, state: _LinkStates, event: described.Event) -> Itera
     if event.failure_mode == "silent":
         for key in ((event.link, name) for name in event.directions):
             state.silent.add(key)
-            node, device, side = _drop_point(network, key)
-            yield Command(node, ("tc", "filter", "add", "dev", device, side, *_DROP))
+            node, device, hook = _drop_point(network, key)
+            yield Command(node, ("tc", "filter", "add", "dev", device, hook, *_DROP))
         return
     port = end_of(network, event)
     node = port.node if event.failure_mode == "interface" else port.peer
@@ -184,8 +184,8 @@ def _restore(network: Network, state: _LinkStates, event: described.Event) -> It
     for key in ((event.link, name) for name in event.directions):
         if key in state.silent:
             state.silent.remove(key)
-            node, device, side = _drop_point(network, key)
-            yield Command(node, ("tc", "filter", "delete", "dev", device, side, "pref", "1"))
+            node, device, hook = _drop_point(network, key)
+            yield Command(node, ("tc", "filter", "delete", "dev", device, hook, "pref", "1"))
     node_down = state.down.pop(event.link, None)
     if node_down is not None:
         port = network.ports[node_down, event.link]
@@ -244,7 +244,7 @@ def _silenced_directions(network: Network) -> Iterator[tuple[str, str]]:
 
 
 def _drop_point(network: Network, key: tuple[str, str]) -> tuple[str, str, str]:
-    """Return node, interface and side where a silent failure drops packets of a direction: before its shaping."""
+    """Return node, interface and hook where a silent failure drops packets of a direction: before its shaping."""
     source, target = network.ends(network.directions[key])
     if network.nodes[source.node].shapes:
         return source.node, source.link, "egress"

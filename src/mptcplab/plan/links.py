@@ -192,31 +192,31 @@ def action_changes(network: Network, direction: ShapedDirection, before: Directi
 
     If ``before`` is None, all filters are set again. No action is added or removed.
     """
-    node, device, side = _filter_point(network, direction)
+    node, device, hook = _filter_point(network, direction)
     for pref, behaviour in _WITH_ACTIONS:
         words = behaviour.actions(direction.settings)
         if words and (before is None or words != behaviour.actions(before)):
             # A matchall filter cannot be changed.
-            yield Command(node, ("tc", "filter", "delete", "dev", device, side, "pref", str(pref)))
-            yield _filter(node, device, side, pref, words)
+            yield Command(node, ("tc", "filter", "delete", "dev", device, hook, "pref", str(pref)))
+            yield _filter(node, device, hook, pref, words)
 
 
 def _actions(network: Network, direction: ShapedDirection) -> Iterator[Command]:
-    node, device, side = _filter_point(network, direction)
+    node, device, hook = _filter_point(network, direction)
     pairs = [(pref, words) for pref, behaviour in _WITH_ACTIONS if (words := behaviour.actions(direction.settings))]
     if pairs:
         yield Command(node, ("tc", "qdisc", "replace", "dev", device, "clsact"))
     for pref, words in pairs:
-        yield _filter(node, device, side, pref, words)
+        yield _filter(node, device, hook, pref, words)
 
 
-def _filter(node: str, device: str, side: str, pref: int, words: Words) -> Command:
-    argv = ("tc", "filter", "add", "dev", device, side, "pref", str(pref), "matchall", "action", *words)
+def _filter(node: str, device: str, hook: str, pref: int, words: Words) -> Command:
+    argv = ("tc", "filter", "add", "dev", device, hook, "pref", str(pref), "matchall", "action", *words)
     return Command(node, argv, features=words[:1])
 
 
 def _filter_point(network: Network, direction: ShapedDirection) -> tuple[str, str, str]:
-    """Return node, interface and side that packets of a direction pass before its queueing disciplines."""
+    """Return node, interface and hook that packets of a direction pass before its queueing disciplines."""
     source, target = network.ends(direction)
     node, device = _shaping_point(network, direction)
     return (node, device, "egress") if node == source.node else (node, target.link, "ingress")

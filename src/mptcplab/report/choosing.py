@@ -37,12 +37,14 @@ def choose(table: Table, columns: Sequence[str], sort: str | None) -> Table:
     :raises InputError: for a name of no column, or of several.
     """
     if sort is not None:
-        table = table.with_rows(_order(table, _place(table, sort.removeprefix("-")), descending=sort.startswith("-")))
+        table = table.with_rows(
+            _order(table, _index_of(table, sort.removeprefix("-")), descending=sort.startswith("-"))
+        )
     if not columns:
         return table
-    places = list(dict.fromkeys(_place(table, name) for name in columns))
-    places = [*_distinguishing_keys(table, places), *places]
-    return _drop_idle_notes(table.with_columns([*places, *_columns_with_notes(table, places)]))
+    indices = list(dict.fromkeys(_index_of(table, name) for name in columns))
+    indices = [*_distinguishing_keys(table, indices), *indices]
+    return _drop_idle_notes(table.with_columns([*indices, *_columns_with_notes(table, indices)]))
 
 
 def sorted_tables(tables: Sequence[Table], sort: str | None) -> list[Table]:
@@ -54,24 +56,24 @@ def sorted_tables(tables: Sequence[Table], sort: str | None) -> list[Table]:
         return list(tables)
     flags = [_find(table, sort.removeprefix("-")) is not None for table in tables]
     if not any(flags):
-        _place(tables[0], sort.removeprefix("-"))
+        _index_of(tables[0], sort.removeprefix("-"))
     return [choose(table, (), sort) if has else table for table, has in zip(tables, flags, strict=True)]
 
 
-def _distinguishing_keys(table: Table, places: Sequence[int]) -> list[int]:
-    """Return the columns of keys to add: none if those in ``places`` distinguish the rows."""
-    chosen = [place for place in places if table.columns[place].is_key]
-    if len({tuple(row[place] for place in chosen) for row in table.rows}) == len(table.rows):
+def _distinguishing_keys(table: Table, indices: Sequence[int]) -> list[int]:
+    """Return the columns of keys to add: none if those in ``indices`` distinguish the rows."""
+    chosen = [index for index in indices if table.columns[index].is_key]
+    if len({tuple(row[index] for index in chosen) for row in table.rows}) == len(table.rows):
         return []
-    others = [place for place in table.keys if place not in places]
-    return [place for place in others if len({row[place] for row in table.rows}) > 1]
+    others = [index for index in table.keys if index not in indices]
+    return [index for index in others if len({row[index] for row in table.rows}) > 1]
 
 
-def _columns_with_notes(table: Table, places: Sequence[int]) -> list[int]:
+def _columns_with_notes(table: Table, indices: Sequence[int]) -> list[int]:
     """Return the other columns that refer to notes: a warning has to stay beside its row."""
-    others = [place for place in range(len(table.columns)) if place not in places]
+    others = [index for index in range(len(table.columns)) if index not in indices]
     marks = [mark[0] for note in table.notes if (mark := _MARK.match(note))]
-    return [place for place in others if any(mark in row[place] for row in table.rows for mark in marks)]
+    return [index for index in others if any(mark in row[index] for row in table.rows for mark in marks)]
 
 
 def _drop_idle_notes(table: Table) -> Table:
@@ -87,24 +89,24 @@ def _find(table: Table, name: str) -> int | None:
     :raises InputError: for another name of several columns.
     """
     wanted = name.casefold()
-    for place, heading in enumerate(table.headings):
+    for index, heading in enumerate(table.headings):
         if heading.casefold() == wanted:
-            return place
-    places = [place for place, column in enumerate(table.columns) if wanted in map(str.casefold, column.names)] or [
-        place
-        for place in table.keys
-        if any(wanted == key.rpartition(".")[2].casefold() for key in table.columns[place].names)
+            return index
+    indices = [index for index, column in enumerate(table.columns) if wanted in map(str.casefold, column.names)] or [
+        index
+        for index in table.keys
+        if any(wanted == key.rpartition(".")[2].casefold() for key in table.columns[index].names)
     ]
-    if len(places) > 1:
-        heads = ", ".join(table.headings[place] for place in places)
+    if len(indices) > 1:
+        heads = ", ".join(table.headings[index] for index in indices)
         raise InputError(f"'{name}' is the name of several columns", hint=f"use one of {heads}")
-    return places[0] if places else None
+    return indices[0] if indices else None
 
 
-def _place(table: Table, name: str) -> int:
-    place = _find(table, name)
-    if place is not None:
-        return place
+def _index_of(table: Table, name: str) -> int:
+    index = _find(table, name)
+    if index is not None:
+        return index
     heads = dict.fromkeys(_hint_name(column.heading, column.names) for column in table.columns)
     raise InputError(f"the table has no column '{name}'", hint=f"use one of {', '.join(filter(None, heads))}")
 
@@ -114,9 +116,9 @@ def _hint_name(head: str, others: Sequence[str]) -> str:
     return next((text for text in others if f"{head} ".startswith(f"{text} ")), head)
 
 
-def _order(table: Table, place: int, *, descending: bool) -> list[int]:
+def _order(table: Table, index: int, *, descending: bool) -> list[int]:
     """Return the rows' numbers in the order of a column: by its values if cells keep them; rows without one last."""
-    cells = [row[place] for row in table.rows]
+    cells = [row[index] for row in table.rows]
     keys: dict[int, Any] = {at: cell.number for at, cell in enumerate(cells) if cell.number is not None}
     if not keys:
         filled = [at for at, cell in enumerate(cells) if cell]
@@ -154,13 +156,13 @@ def drop_constants(table: Table, counted: int, kept: Sequence[str] = ()) -> tupl
     """
     rows = table.rows[:counted]
     headings = enumerate(table.headings)
-    same = [place for place, name in headings if name not in kept and len({row[place] for row in rows}) == 1]
+    same = [index for index, name in headings if name not in kept and len({row[index] for row in rows}) == 1]
     if counted < len(table.rows):
-        same = [place for place in same if not any(row[place] for row in table.rows[counted:])]
+        same = [index for index in same if not any(row[index] for row in table.rows[counted:])]
     if len(rows) < 2 or not same:
         return table, []
-    texts = [f"{table.headings[place]} {table.rows[0][place]}" for place in same if table.rows[0][place]]
-    others = [place for place in range(len(table.columns)) if place not in same]
+    texts = [f"{table.headings[index]} {table.rows[0][index]}" for index in same if table.rows[0][index]]
+    others = [index for index in range(len(table.columns)) if index not in same]
     note = [f"The same in all rows: {'; '.join(texts)}."] if texts else []
     return table.with_columns(others), note
 
@@ -209,13 +211,13 @@ def split_to_width(table: Table, width: int) -> tuple[list[Table], list[str]]:
     if fits(table, width, wrapped=True):
         return [table], notes
     keys = table.keys
-    others = [place for place in range(len(table.columns)) if place not in keys]
+    others = [index for index in range(len(table.columns)) if index not in keys]
     parts: list[list[int]] = []
-    for place in others:
-        if parts and fits(table.with_columns([*keys, *parts[-1], place]), width, wrapped=True):
-            parts[-1].append(place)
+    for index in others:
+        if parts and fits(table.with_columns([*keys, *parts[-1], index]), width, wrapped=True):
+            parts[-1].append(index)
         else:
-            parts.append([place])
+            parts.append([index])
     return [_part(table.with_columns([*keys, *part]), number) for number, part in enumerate(parts)], notes
 
 
@@ -225,11 +227,11 @@ def _part(table: Table, number: int) -> Table:
 
 def _widths(table: Table, *, wrapped: bool = False) -> list[int]:
     """Return the widths of the columns. A cell of a numeric column stays in one line."""
-    return [_width(table, place, wrapped=wrapped) for place in range(len(table.columns))]
+    return [_width(table, index, wrapped=wrapped) for index in range(len(table.columns))]
 
 
-def _width(table: Table, place: int, *, wrapped: bool) -> int:
-    column, cells = table.columns[place], [row[place] for row in table.rows]
+def _width(table: Table, index: int, *, wrapped: bool) -> int:
+    column, cells = table.columns[index], [row[index] for row in table.rows]
     words = [*column.heading.split(), *(cells if column.is_numeric else " ".join(cells).split())]
     return max(map(cell_len, words if wrapped else [column.heading, *cells]), default=0)
 

@@ -91,25 +91,25 @@ def comparisons_csv(comparisons: Sequence[Comparison], by: Sequence[str], margin
 
 
 def rankings_csv(rankings: Sequence[Ranking], by: Sequence[str]) -> str:
-    """Return a line per place of each ranking: its own mean, and its comparison, as B, with the best, as A."""
+    """Return a line per rank of each ranking: its own mean, and its comparison, as B, with the best, as A."""
     keys = _keys(order.settings for order in rankings)
     statistics = ["place", "mean", "ci95_half_width", "n", "groups", "tied_with"]
     head = [*keys, *by, "workload", "metric", "unit", *statistics, "best", *_head(), *_LAST]
     lines = []
     for order in rankings:
-        best = ", ".join(order.places[0].values)
-        for number, place in enumerate(order.places, start=1):
-            match, interval = place.against_best, place.interval
+        best = ", ".join(order.ranks[0].values)
+        for number, rank in enumerate(order.ranks, start=1):
+            match, interval = rank.against_best, rank.interval
             compared = [*_numbers(match), *_verdict(match, order.margin_percent)] if match is not None else []
             line = [
                 *(order.settings.get(key) for key in keys),
-                *place.values,
+                *rank.values,
                 order.workload,
                 *_metric(order.metric),
                 number,
                 *(interval.mean, interval.half_width, interval.n),
-                place.letters,
-                " ".join(str(other + 1) for other in place.tied),
+                rank.group_letters,
+                " ".join(str(other + 1) for other in rank.tied),
                 best,
                 *compared,
             ]
@@ -126,9 +126,9 @@ def _metric(name: str) -> tuple[str, str]:
 
 
 def _head() -> list[str]:
-    """Return the heads of a match's numbers; the ends of the interval follow the difference."""
-    place = _NUMBERS.index("difference") + 1
-    return [*_NUMBERS[:place], "low", "high", *_NUMBERS[place:], "n_a", "n_b"]
+    """Return the heads of a match's numbers; the bounds of the interval follow the difference."""
+    index = _NUMBERS.index("difference") + 1
+    return [*_NUMBERS[:index], "low", "high", *_NUMBERS[index:], "n_a", "n_b"]
 
 
 def _numbers(match: Match) -> list[Any]:
@@ -371,13 +371,13 @@ class _ComparisonWithin:
             draft,
             tables=[
                 *draft.tables[:-1],
-                *(self._with_followers(last) for last in draft.tables[-1:]),
+                *(self._with_dependent_keys(last) for last in draft.tables[-1:]),
             ],
         )
 
-    def _with_followers(self, table: Table) -> Table:
-        """Return a table with a note about keys that change together with the keys of --by."""
-        together = ranking.followers(self._results, self._by)
+    def _with_dependent_keys(self, table: Table) -> Table:
+        """Return a table with a note about keys that depend on the keys of --by."""
+        together = ranking.find_dependent_keys(self._results, self._by)
         if not together:
             return table
         verb = "change" if len(together) > 1 else "changes"
@@ -430,19 +430,19 @@ class _ComparisonWithin:
         return _Draft(comparisons, tables, by=tuple(self._by))
 
     def _rank_all(self, parts: Sequence[tuple[str, ranking.Parts]]) -> _Draft:
-        contests = [contest for metric, some in parts for contest in ranking.contests(metric, some)]
-        pairs = [contest.pairs for contest in contests]
+        groups = [group for metric, some in parts for group in ranking.build_ranked_groups(metric, some)]
+        pairs = [group.pairs for group in groups]
         comparisons = compare_rows([pair for some in pairs for pair in some], margin_percent=self._margin)
         left = iter(comparisons)
-        ranks = [
-            ranking.rank(contest, [next(left) for _ in some], self._margin)
-            for contest, some in zip(contests, pairs, strict=True)
+        rankings = [
+            ranking.rank(group, [next(left) for _ in some], self._margin)
+            for group, some in zip(groups, pairs, strict=True)
         ]
         tests = sum(comparison.tests for comparison in comparisons)
-        tables = [ranking_table(ranked, by=self._by, together=ranks) for ranked in ranks]
-        notes = ranking_notes(ranks, tests, self._margin)
+        tables = [ranking_table(ranked, by=self._by, together=rankings) for ranked in rankings]
+        notes = ranking_notes(rankings, tests, self._margin)
         tables[-1:] = [last.with_notes(*notes) for last in tables[-1:]]
-        return _Draft(comparisons, tables, tuple(ranks), tuple(self._by))
+        return _Draft(comparisons, tables, tuple(rankings), tuple(self._by))
 
 
 def _split_commas(text: str) -> list[str]:

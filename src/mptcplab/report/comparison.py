@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from mptcplab.metrics.compare import SIGNIFICANCE, Comparison, Match, Verdict, kernels_and_clocks, name_of, use_differs
 from mptcplab.metrics.named import names_of
 from mptcplab.metrics.paired import MIN_SHARED
-from mptcplab.metrics.ranking import Ranking, RankingPlace
+from mptcplab.metrics.ranking import Rank, Ranking
 from mptcplab.metrics.registry import METRICS
 from mptcplab.metrics.stored import StoredResults
 from mptcplab.metrics.values import Unit, choose_unit, percent, short_names
@@ -92,13 +92,13 @@ def _value_columns(unit: Unit) -> Iterator[TableColumn]:
 
 
 def ranking_table(ranking: Ranking, *, by: Sequence[str], together: Sequence[Ranking] = ()) -> Table:
-    """Return the places of a ranking, best first, with groups and the comparison of each with the best.
+    """Return the ranks of a ranking, best first, with groups and the comparison of each with the best.
 
     ``together`` are all rankings of the command: their tables of one metric have one unit.
     """
     metric = METRICS[ranking.metric]
-    places = [place for other in together or (ranking,) if other.metric == metric.name for place in other.places]
-    unit = choose_unit(metric.unit, (place.interval.mean for place in places), digits=metric.display.digits)
+    ranks = [rank for other in together or (ranking,) if other.metric == metric.name for rank in other.ranks]
+    unit = choose_unit(metric.unit, (rank.interval.mean for rank in ranks), digits=metric.display.digits)
     keys = short_names([*by, *ranking.settings])
     value = f"{metric.noun} {unit.name}".rstrip()
     worse, against = _difference_from_best(ranking, unit)
@@ -114,16 +114,16 @@ def ranking_table(ranking: Ranking, *, by: Sequence[str], together: Sequence[Ran
     rows = (
         (
             Cell(str(number), number),
-            *place.values,
-            Cell(unit.interval(place.interval), place.interval.mean),
-            Cell(str(place.interval.n), place.interval.n),
+            *rank.values,
+            Cell(unit.interval(rank.interval), rank.interval.mean),
+            Cell(str(rank.interval.n), rank.interval.n),
             difference,
-            *(_tested_count(place) for _ in tests),
+            *(_tested_count(rank) for _ in tests),
             tied,
-            _place_verdict(place, ranking),
+            _rank_verdict(rank, ranking),
         )
-        for number, (place, difference, tied) in enumerate(
-            zip(ranking.places, against, _tied_groups(ranking), strict=True), start=1
+        for number, (rank, difference, tied) in enumerate(
+            zip(ranking.ranks, against, _tied_groups(ranking), strict=True), start=1
         )
     )
     settings = "".join(f", {keys[key]} {text}" for key, text in ranking.settings.items())
@@ -134,7 +134,7 @@ def ranking_table(ranking: Ranking, *, by: Sequence[str], together: Sequence[Ran
 
 @dataclass(frozen=True)
 class _RankingWords:
-    """The words of a ranking for its first place, for a place before another, and for one behind it."""
+    """The words of a ranking for its first rank, for a rank before another, and for one behind it."""
 
     first: str
     ahead: str
@@ -151,8 +151,8 @@ def _words(ranking: Ranking) -> _RankingWords:
 
 
 def _difference_from_best(ranking: Ranking, unit: Unit) -> tuple[str, list[str]]:
-    """Return a head and a cell per place: the difference from the best in percent, in ``unit`` if the best is zero."""
-    matches = [place.against_best for place in ranking.places]
+    """Return a head and a cell per rank: the difference from the best in percent, in ``unit`` if the best is zero."""
+    matches = [rank.against_best for rank in ranking.ranks]
     first = _words(ranking).first
     if not _has_absolute(ranking):
         return f"% against the {first}", ["" if match is None else _percent_cell(match) for match in matches]
@@ -163,25 +163,25 @@ def _difference_from_best(ranking: Ranking, unit: Unit) -> tuple[str, list[str]]
 
 def _has_absolute(ranking: Ranking) -> bool:
     """Return whether a difference from the best is not a percentage, since the best's mean is zero."""
-    return any(place.against_best is not None and place.against_best.percent is None for place in ranking.places)
+    return any(rank.against_best is not None and rank.against_best.percent is None for rank in ranking.ranks)
 
 
 def _has_other_tests(ranking: Ranking) -> bool:
-    """Return whether the numbers of runs of a place and of its test differ."""
-    best = ranking.places[0].interval.n
-    tested = [(place.interval.n, place.against_best.difference.n) for place in ranking.places if place.against_best]
+    """Return whether the numbers of runs of a rank and of its test differ."""
+    best = ranking.ranks[0].interval.n
+    tested = [(rank.interval.n, rank.against_best.difference.n) for rank in ranking.ranks if rank.against_best]
     return any(counts != (best, number) for number, counts in tested)
 
 
-def _tested_count(place: RankingPlace) -> str:
-    return _count(place.against_best) if place.against_best is not None else ""
+def _tested_count(rank: Rank) -> str:
+    return _count(rank.against_best) if rank.against_best is not None else ""
 
 
-def _place_verdict(place: RankingPlace, ranking: Ranking) -> str:
-    if place.against_best is not None:
-        return verdict_text(place.against_best, ranking.margin_percent)
+def _rank_verdict(rank: Rank, ranking: Ranking) -> str:
+    if rank.against_best is not None:
+        return verdict_text(rank.against_best, ranking.margin_percent)
     first = _words(ranking).first
-    return f"{first} mean, tied" if place.tied else first
+    return f"{first} mean, tied" if rank.tied else first
 
 
 def _tied_heading(ranking: Ranking) -> str:
@@ -190,14 +190,14 @@ def _tied_heading(ranking: Ranking) -> str:
 
 def _has_letters(ranking: Ranking) -> bool:
     """Return whether letters suffice for the groups. Words of many letters are not readable."""
-    return all(place.letters.isalpha() and len(place.letters) <= _MAX_LETTERS for place in ranking.places)
+    return all(rank.group_letters.isalpha() and len(rank.group_letters) <= _MAX_LETTERS for rank in ranking.ranks)
 
 
 def _tied_groups(ranking: Ranking) -> list[str]:
-    """Return the groups of each place as letters, or the places that it is not told apart from."""
+    """Return the groups of each rank as letters, or the ranks that it is not shown to differ from."""
     if _has_letters(ranking):
-        return [place.letters for place in ranking.places]
-    return [_ranges(number + 1 for number in place.tied) for place in ranking.places]
+        return [rank.group_letters for rank in ranking.ranks]
+    return [_ranges(number + 1 for number in rank.tied) for rank in ranking.ranks]
 
 
 def _ranges(numbers: Iterable[int]) -> str:
@@ -317,9 +317,9 @@ def ranking_notes(rankings: Sequence[Ranking], tests: int, margin_percent: float
 
 def _describe_certainty(ranking: Ranking) -> str:
     """Return which may be the best, how much of the ranking is certain, and what the rest would take."""
-    best = [place.against_best for place in ranking.places if place.against_best is not None]
-    tied, words = set(ranking.places[0].tied), _words(ranking)
-    worse = [number for number in range(1, len(ranking.places)) if number not in tied]
+    best = [rank.against_best for rank in ranking.ranks if rank.against_best is not None]
+    tied, words = set(ranking.ranks[0].tied), _words(ranking)
+    worse = [number for number in range(1, len(ranking.ranks)) if number not in tied]
     if not tied:
         certain = f"The {words.first} is certain"
     elif worse:

@@ -56,7 +56,7 @@ class Drawing:
 
 @dataclass(frozen=True)
 class ReportCommand:
-    """A command line, and the thing that it runs."""
+    """A command line, and the name of what it runs."""
 
     about: str
     line: str

@@ -37,7 +37,7 @@ from mptcplab.workload.recorded import RecordedWorkload, read_workloads
 _MAX_LISTED = 12
 
 
-def notices(results: Results, rows: Sequence[ResultRow], command: Sequence[str]) -> tuple[Notice, ...]:
+def list_notices(results: Results, rows: Sequence[ResultRow], command: Sequence[str]) -> tuple[Notice, ...]:
     """Return the notices of an experiment; ``command`` runs it, and is extended to run a part of it."""
     # If the folder does not list failed runs, missing seeds are reported instead.
     failed = results.stored.failed
@@ -174,12 +174,12 @@ TimeFigures = Literal["all", "events"]
 _SHARE_OF_MANY = 4
 
 
-def experiment(results: Results) -> ExperimentSection:
+def build_experiment(results: Results) -> ExperimentSection:
     """Return the section of a folder that ``mptcplab run`` wrote."""
     rows = results.rows
     command = run_command(results)
     *first, last = page_tables(results.title, rows, results.changes, unavailable=results.stored.unavailable)
-    return section(
+    return build_section(
         results,
         anchor="experiment",
         title=results.title,
@@ -193,7 +193,7 @@ def experiment(results: Results) -> ExperimentSection:
     )
 
 
-def section(
+def build_section(
     results: Results,
     *,
     anchor: str,
@@ -217,7 +217,7 @@ def section(
         anchor=anchor,
         title=title,
         question=question,
-        notices=notices(results, rows, command),
+        notices=list_notices(results, rows, command),
         pictures=(*networks(scenarios), *_map(firsts)),
         workloads=tuple(_workloads(firsts[0].recording)) if firsts else (),
         tables=tables,

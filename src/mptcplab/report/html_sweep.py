@@ -12,7 +12,7 @@ from mptcplab.figure.lines import USUAL_SIZE, Figure
 from mptcplab.figure.sweep import leading_keys, line_keys, points_of, points_per_line, together_notes
 from mptcplab.metrics.column import Metric
 from mptcplab.metrics.named import unit_of
-from mptcplab.metrics.registry import IN_EVERY_ROW, METRICS, columns, headline_metric
+from mptcplab.metrics.registry import IN_EVERY_ROW, METRICS, headline_metric, list_metric_names
 from mptcplab.metrics.rows import ResultRow
 from mptcplab.metrics.values import Unit, short_names, swept_values
 from mptcplab.report.html import Drawing
@@ -73,7 +73,7 @@ def sweep_drawing(rows: Sequence[ResultRow], axes: Sequence[Axis]) -> Drawing:
 
 
 def _horizontal_axis(points: Sequence[Mapping[str, str]], axes: Sequence[Axis]) -> int:
-    """Return the place of the axis that is horizontal first.
+    """Return the index of the axis that is horizontal first.
 
     A curve needs an axis of numbers, with several points. Among several of these, or none, the key whose lines have
     most points shows most.
@@ -88,7 +88,7 @@ def _horizontal_axis(points: Sequence[Mapping[str, str]], axes: Sequence[Axis]) 
 
 def _metrics(rows: Sequence[ResultRow]) -> list[str]:
     """Return the metrics of a table; first the metric that the workloads are about, as in figures of the command."""
-    shown = [*IN_EVERY_ROW, *columns(row.metrics for row in rows)]
+    shown = [*IN_EVERY_ROW, *list_metric_names(row.metrics for row in rows)]
     first = _headline_metric(rows)
     return list(dict.fromkeys([first.name, *shown])) if first.display.headline else shown
 
@@ -98,7 +98,7 @@ def _headline_metric(rows: Iterable[ResultRow]) -> Metric:
 
 
 def _first_shown(rows: Sequence[ResultRow], workloads: Sequence[str], metric: str) -> int:
-    """Return the place of the only workload that has the metric; the place after the last, for all, if several have."""
+    """Return the index of the only workload that has the metric; the index after the last, for all, if several have."""
     having = [
         at for at, name in enumerate(workloads) if any(metric in row.metrics for row in rows if row.workload == name)
     ]
@@ -140,7 +140,7 @@ def spread_note(rows: Sequence[ResultRow], axes: Sequence[Axis]) -> str:
 
 
 def missing_run_notes(rows: Sequence[ResultRow], shown: Sequence[str]) -> Iterator[str]:
-    """Yield for each metric which rows lack runs, since what it waits for did not happen in them."""
+    """Yield for each metric which rows lack runs, since the measured event did not occur in them."""
     for name in shown:
         lacking = [row for row in rows if name in row.never]
         if lacking:

@@ -138,16 +138,18 @@ def trace_steps(recording: Recording) -> Iterator[tuple[str, str, str]]:
 
 def with_traces(links: Mapping[str, LinkTable], recording: Recording) -> dict[str, LinkTable]:
     """Return the recording's links by name with the ranges of their traces."""
-    if not any((link.get(side) or {}).get("trace") for link in links.values() for side in DIRECTIONS):
+    if not any((link.get(direction) or {}).get("trace") for link in links.values() for direction in DIRECTIONS):
         return dict(links)
     traces: dict[tuple[str, str], list[str]] = {}
-    for link, side, value in trace_steps(recording):
-        traces.setdefault((link, side), []).append(value)
+    for link, direction, value in trace_steps(recording):
+        traces.setdefault((link, direction), []).append(value)
     return {
         name: {
             **link,
             **{
-                side: with_trace_ranges(link[side], traces[name, side]) for side in DIRECTIONS if (name, side) in traces
+                direction: with_trace_ranges(link[direction], traces[name, direction])
+                for direction in DIRECTIONS
+                if (name, direction) in traces
             },
         }
         for name, link in links.items()
@@ -169,9 +171,9 @@ _LINK_HEADS = ("link", "direction", "as asked for")
 def words_of(runs: Iterable[tuple[RunResult, Recording]]) -> Words:
     """Return the texts about links in the manifests of some runs, by point."""
     return {
-        (result.settings, link, side): (arrow, configured)
+        (result.settings, link, direction): (arrow, configured)
         for result, recording in runs
-        for link, side, arrow, configured in _network_words(recording)
+        for link, direction, arrow, configured in _network_words(recording)
     }
 
 
@@ -179,20 +181,22 @@ def _network_words(recording: Recording) -> Iterator[tuple[str, str, str, str]]:
     """Yield the texts about each direction of each link of a run."""
     links = read_links(recording)
     radios = {link for radio in read_radios(recording) for link in radio.links}
-    keys = {name: {side: link.side(side).keys for side in DIRECTIONS} for name, link in links.items()}
+    keys = {
+        name: {direction: link.in_direction(direction).keys for direction in DIRECTIONS} for name, link in links.items()
+    }
     for name, shown in with_traces(keys, recording).items():
-        for side in DIRECTIONS:
-            configured = "radio" if name in radios else ", ".join(direction_words([shown[side]]))
-            yield name, side, _arrow(links[name].between, side), configured
+        for direction in DIRECTIONS:
+            configured = "radio" if name in radios else ", ".join(direction_words([shown[direction]]))
+            yield name, direction, _arrow(links[name].between, direction), configured
 
 
-def _arrow(between: Sequence[str], side: str) -> str:
-    return " → ".join(between if side == "forward" else reversed(between))
+def _arrow(between: Sequence[str], direction: str) -> str:
+    return " → ".join(between if direction == "forward" else reversed(between))
 
 
 def network_tables(results: Sequence[RunResult], words: Words) -> tuple[Table, ...]:
     """Return the tables of all scopes that have rows: only the table of links without MPTCP, radios and middleboxes."""
-    scopes = sorted((scope for scope in SCOPES if scope.title), key=lambda scope: scope.place)
+    scopes = sorted((scope for scope in SCOPES if scope.title), key=lambda scope: scope.order)
     tables = (_table(scope, results, words) for scope in scopes)
     return tuple(table for table in tables if table.rows)
 
@@ -244,21 +248,23 @@ def _cell(column: Column[Any], row: ScopeRow[Any]) -> str:
         return _range(*values, highest=column.highest)
     if not values:
         return ""
-    is_count = column.type is int and column.display.per == 1
-    return _mean(values) if is_count else interval_text(mean_interval([value / column.display.per for value in values]))
+    if column.type is int and column.display.per == 1:
+        interval, digits = mean_interval(values), _digits_of_count(values)
+    else:
+        interval, digits = mean_interval([value / column.display.per for value in values]), None
+    return interval_text(interval, digits) if column.display.with_spread else number(interval.mean, digits)
 
 
 def _range(low: float, high: float, *, highest: float) -> str:
-    """Return both ends of a range if they differ; nothing is known about an upper end that no value can exceed."""
+    """Return both bounds of a range if they differ; an upper bound that no value can exceed says nothing."""
     if high >= highest:
         return f"at least {number(low)}"
     return " to ".join(dict.fromkeys((number(low), number(high))))
 
 
-def _mean(values: Sequence[float]) -> str:
-    """Return the mean of counts; as a whole number if it is one of them, or so large that its parts say nothing."""
-    mean = mean_interval(values)
-    return interval_text(mean, 0 if len(set(values)) == 1 or mean.mean >= _LARGE else None)
+def _digits_of_count(values: Sequence[float]) -> int | None:
+    """Return 0 for a mean of counts that is one of them, or so large that its decimals say nothing; else None."""
+    return 0 if len(set(values)) == 1 or mean_interval(values).mean >= _LARGE else None
 
 
 def _omission_notes(rows: Sequence[object]) -> Iterator[str]:

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 
 from mptcplab.errors import InputError
 from mptcplab.metrics.named import OTHER_WORDS, named_metrics
-from mptcplab.metrics.registry import METRICS, columns
-from mptcplab.metrics.rows import ResultRow, RunResult, group
+from mptcplab.metrics.registry import METRICS, list_metric_names
+from mptcplab.metrics.rows import ResultRow, RunResult, group_runs
 from mptcplab.metrics.values import point_text
 from mptcplab.report.junit import Case, Suite
 from mptcplab.scenario.document import suggest_name
@@ -172,7 +172,7 @@ def requirements_suite(title: str, verdicts: Sequence[RequirementVerdict]) -> Su
 
 def _mptcp_faults(results: Sequence[RunResult]) -> Iterator[tuple[str, str]]:
     """Yield each point and workload that asked for MPTCP with how its runs differ from that, empty if they do not."""
-    for members in group(results).values():
+    for members in group_runs(results).values():
         faults: dict[str, list[int]] = {}
         asked = False
         for result, measured in members:
@@ -188,7 +188,7 @@ def _mptcp_faults(results: Sequence[RunResult]) -> Iterator[tuple[str, str]]:
 def _metrics_of(rows: Sequence[ResultRow], workload: str | None) -> list[str]:
     of_workload = [row for row in rows if workload in (None, row.workload)]
     in_every_row = [name for name, metric in METRICS.items() if metric.in_every_row]
-    return [*in_every_row, *columns((row.known for row in of_workload), hidden=True)]
+    return [*in_every_row, *list_metric_names((row.known for row in of_workload), hidden=True)]
 
 
 def _place(row: ResultRow) -> str:

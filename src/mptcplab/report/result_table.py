@@ -11,7 +11,7 @@ from dataclasses import replace
 from mptcplab.errors import InputError
 from mptcplab.kernel.config import clock_text, kernel_kind
 from mptcplab.metrics.named import OF_POINTS, OTHER_WORDS, find_key, names_of, unit_of, with_part
-from mptcplab.metrics.registry import IN_EVERY_ROW, METRICS, columns
+from mptcplab.metrics.registry import IN_EVERY_ROW, METRICS, list_metric_names
 from mptcplab.metrics.rows import SOCKET_TEXTS, ResultRow
 from mptcplab.metrics.values import IDENTICAL, Unit, changed_keys_note, short_names
 from mptcplab.metrics.warnings import merge_similar_warnings
@@ -95,7 +95,7 @@ def result_table(
 
 def are_alike(rows: Sequence[ResultRow]) -> bool:
     """Return whether one table has a column for each metric of all workloads."""
-    return _are_alike(rows, columns(row.shown for row in rows))
+    return _are_alike(rows, list_metric_names(row.shown for row in rows))
 
 
 def result_tables(
@@ -114,7 +114,7 @@ def result_tables(
     if _ALL_METRICS not in table.headings:
         return [table]
     merged_at = table.headings.index(_ALL_METRICS)
-    first = table.with_columns([place for place in range(len(table.columns)) if place != merged_at])
+    first = table.with_columns([index for index in range(len(table.columns)) if index != merged_at])
     workloads = dict.fromkeys(row.workload for row in rows)
     tables = [_table_of(name, [row for row in rows if row.workload == name], rows) for name in workloads]
     shown = [replace(first, notes=()), *(item for item in tables if len(item.columns) > len(item.keys))]
@@ -125,7 +125,7 @@ def _table_of(workload: str, shown: Sequence[ResultRow], rows: Sequence[ResultRo
     """Return the table of one workload's metrics, in the units that they have in all ``rows``."""
     result_columns = [
         *_settings(shown),
-        *(_metric(name, shown, rows) for name in columns(row.shown for row in shown)),
+        *(_metric(name, shown, rows) for name in list_metric_names(row.shown for row in shown)),
     ]
     cells = zip(*(texts for _, texts in result_columns), strict=True)
     return Table.build(workload, [column for column, _ in result_columns], cells)
@@ -167,7 +167,7 @@ def _workloads(rows: Sequence[ResultRow]) -> list[_Filled]:
 
 
 def _metrics(rows: Sequence[ResultRow], *, every: bool, apart: bool) -> list[_Filled]:
-    shown = columns((row.shown for row in rows), hidden=every)
+    shown = list_metric_names((row.shown for row in rows), hidden=every)
     in_every_row = [_metric(name, rows) for name in IN_EVERY_ROW]
     if every or apart or _are_alike(rows, shown):
         return [*in_every_row, *(_metric(name, rows) for name in shown)]
@@ -180,7 +180,7 @@ def _are_alike(rows: Sequence[ResultRow], shown: Sequence[str]) -> bool:
 
     Of three kinds of workloads, each has a value in a third of the columns: most of a wide table would be empty.
     """
-    kinds = {tuple(name for name in columns([row.metrics]) if not METRICS[name].of_failures) for row in rows}
+    kinds = {tuple(name for name in list_metric_names([row.metrics]) if not METRICS[name].of_failures) for row in rows}
     if len(kinds) == 1 or len(shown) <= _FEW_METRIC_COLUMNS:
         return True
     filled = sum(name in row.known for row in rows for name in shown)
@@ -234,7 +234,7 @@ def _failures(rows: Sequence[ResultRow]) -> list[_Filled]:
 def _socket_columns(rows: Sequence[ResultRow]) -> list[_Filled]:
     with_gateways = any(row.gateways for row in rows)
     gateways = [(TableColumn("gateway"), tuple(row.gateways for row in rows))] if with_gateways else []
-    shares = (TableColumn(_SHARE_HEAD, _SHARE_NAMES), tuple(_shares(row.shares) for row in rows))
+    shares = (TableColumn(_SHARE_HEAD, _SHARE_NAMES), tuple(_format_shares(row.shares) for row in rows))
     first, *others = (
         (
             TableColumn(text.heading, (text.name, *_ALIASES.get(text.name, ()))),
@@ -245,7 +245,7 @@ def _socket_columns(rows: Sequence[ResultRow]) -> list[_Filled]:
     return [first, *gateways, shares, *others]
 
 
-def _shares(shares: Mapping[str, float]) -> str:
+def _format_shares(shares: Mapping[str, float]) -> str:
     return ", ".join(f"{name} {share:.0%}" for name, share in shares.items())
 
 
@@ -282,7 +282,7 @@ def _notes(rows: Sequence[ResultRow], cells: Sequence[Sequence[str]], *, every: 
         notes.append("One run each: no confidence interval. Use --repeats for one.")
     if any(RESPONSES in row.metrics and "subflow" in f"{row.mptcp} {row.gateways}" for row in rows):
         notes.append(RESPONSES_NOTE)
-    notes += missing_run_notes(rows, columns((row.shown for row in rows), hidden=every))
+    notes += missing_run_notes(rows, list_metric_names((row.shown for row in rows), hidden=every))
     notes += later_outage_notes(rows)
     notes += overlap_notes(collect_beginnings(rows))
     # Not every metric of a row has a column.
@@ -327,13 +327,13 @@ def page_tables(
     return (*tables[:-1], tables[-1].with_notes(*table.notes))
 
 
-def _select_workload(table: Table, name: str, places: Sequence[int], lacking: Sequence[int]) -> Table:
+def _select_workload(table: Table, name: str, indices: Sequence[int], lacking: Sequence[int]) -> Table:
     """Return the rows of one workload, with the columns in which one of them has a value."""
-    part = table.with_rows([*places, *lacking])
+    part = table.with_rows([*indices, *lacking])
     kept = [
-        place
-        for place, head in enumerate(table.headings)
-        if head != "workload" and any(row[place] for row in part.rows[: len(places)])
+        index
+        for index, head in enumerate(table.headings)
+        if head != "workload" and any(row[index] for row in part.rows[: len(indices)])
     ]
     return replace(part.with_columns(kept), title=f"Workload {name}")
 
@@ -344,7 +344,7 @@ def counts_first(table: Table) -> Table:
     It counts runs, refers to warnings, and says which points are not available.
     """
     last = len(table.columns) - 1
-    return table.with_columns([*table.keys, last, *(place for place in range(last) if place not in table.keys)])
+    return table.with_columns([*table.keys, last, *(index for index in range(last) if index not in table.keys)])
 
 
 def narrow_tables(tables: Sequence[Table]) -> tuple[Table, ...]:
@@ -368,11 +368,11 @@ def _fit_table(table: Table, counted: int) -> tuple[Table, tuple[str, ...]]:
 
 def _drop_copies(table: Table, counted: int) -> tuple[Table, list[str]]:
     """Return the table without columns that repeat a column of keys, as the scheduler found that was asked for."""
-    cells = [[row[place] for row in table.rows[:counted]] for place in range(len(table.columns))]
-    keys = [cells[place] for place in table.keys] if counted > 1 else []
-    copies = {place for place in range(len(cells)) if place not in table.keys and cells[place] in keys}
-    heads = ", ".join(table.headings[place] for place in sorted(copies))
-    kept = [place for place in range(len(cells)) if place not in copies]
+    cells = [[row[index] for row in table.rows[:counted]] for index in range(len(table.columns))]
+    keys = [cells[index] for index in table.keys] if counted > 1 else []
+    copies = {index for index in range(len(cells)) if index not in table.keys and cells[index] in keys}
+    heads = ", ".join(table.headings[index] for index in sorted(copies))
+    kept = [index for index in range(len(cells)) if index not in copies]
     return table.with_columns(kept), [f"As asked for in all rows: {heads}."] if copies else []
 
 
@@ -384,7 +384,7 @@ _Cell = str | int | float | None
 def wide_csv(rows: Sequence[ResultRow], unavailable: Sequence[tuple[Mapping[str, str], str]] = ()) -> str:
     """Return a line per point and workload, with mean, half width of the 95 % interval and n of every metric.
 
-    An empty cell is a value that does not exist; its n is 0 if what it waits for did not happen within any run. The
+    An empty cell is a value that does not exist; its n is 0 if the measured event did not occur within any run. The
     lines of points that are ``unavailable``, given with the reason, come last, with 0 runs.
     """
     keys, names = _keys(rows), _names(rows)
@@ -429,7 +429,7 @@ def _keys(rows: Sequence[ResultRow]) -> list[str]:
 
 
 def _names(rows: Sequence[ResultRow]) -> list[str]:
-    return [*IN_EVERY_ROW, *columns((row.known for row in rows), hidden=True)]
+    return [*IN_EVERY_ROW, *list_metric_names((row.known for row in rows), hidden=True)]
 
 
 def _interval(row: ResultRow, name: str) -> tuple[_Cell, ...]:

@@ -145,26 +145,26 @@ class Table:
 
     @property
     def keys(self) -> list[int]:
-        """The places of the columns that tell the rows apart."""
-        return [place for place, column in enumerate(self.columns) if column.is_key]
+        """The indices of the columns that tell the rows apart."""
+        return [index for index, column in enumerate(self.columns) if column.is_key]
 
-    def with_columns(self, places: Sequence[int]) -> Table:
+    def with_columns(self, indices: Sequence[int]) -> Table:
         """Return the table with these of its columns, in this order."""
-        rows = tuple(tuple(row[place] for place in places) for row in self.rows)
-        return replace(self, columns=tuple(self.columns[place] for place in places), rows=rows)
+        rows = tuple(tuple(row[index] for index in indices) for row in self.rows)
+        return replace(self, columns=tuple(self.columns[index] for index in indices), rows=rows)
 
-    def with_rows(self, places: Sequence[int]) -> Table:
+    def with_rows(self, indices: Sequence[int]) -> Table:
         """Return the table with these of its rows, in this order."""
-        return replace(self, rows=tuple(self.rows[place] for place in places))
+        return replace(self, rows=tuple(self.rows[index] for index in indices))
 
     def with_links(self, links: Mapping[tuple[int, int], str]) -> Table:
         """Return the table with links from cells (row, column) to anchors of a page."""
         rows = tuple(
             tuple(
-                Cell(cell, cell.number, emphasis=cell.emphasis, link=links[line, place], anchors=cell.anchors)
-                if (line, place) in links
+                Cell(cell, cell.number, emphasis=cell.emphasis, link=links[line, index], anchors=cell.anchors)
+                if (line, index) in links
                 else cell
-                for place, cell in enumerate(row)
+                for index, cell in enumerate(row)
             )
             for line, row in enumerate(self.rows)
         )

@@ -259,13 +259,13 @@ def _label(name: str, group: Sequence[Table], *, turned: bool) -> _Label:
         powers = join_texts(list(dict.fromkeys(f"{radio['power_dbm']:g} dBm" for radio in radios)))
         line = f"radio, {powers}"
         return _Label(name, (line,), [line] if any(radio != radios[0] for radio in radios) else ())
-    texts = {side: direction_words([link[side] for link in links]) for side in ("forward", "backward")}
+    texts = {direction: direction_words([link[direction] for link in links]) for direction in ("forward", "backward")}
     mtu = mtu_words(links)
     varied = _varied_parts(links, [*texts["forward"], *texts["backward"], *mtu])
     if texts["forward"] == texts["backward"]:
         return _Label(name, (*texts["forward"], *mtu), varied)
     right, left = ("backward", "forward") if turned else ("forward", "backward")
-    lines = [f"{'→' if side == right else '←'} {line}" for side in (right, left) for line in texts[side]]
+    lines = [f"{'→' if direction == right else '←'} {line}" for direction in (right, left) for line in texts[direction]]
     return _Label(name, (*lines, *mtu), varied)
 
 

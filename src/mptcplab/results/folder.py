@@ -127,72 +127,72 @@ class Results:
     @cached_property
     def runs(self) -> pl.DataFrame:
         """One row per run and workload: settings, seed, metrics, share of each path."""
-        return frames.runs(self.recorded)
+        return frames.build_runs_frame(self.recorded)
 
     @cached_property
     def table(self) -> pl.DataFrame:
-        """One row per point and workload: means and the ends of their 95 % confidence intervals (Student's t)."""
-        return frames.table(self.rows)
+        """One row per point and workload: means and the bounds of their 95 % confidence intervals (Student's t)."""
+        return frames.build_table_frame(self.rows)
 
     @cached_property
     def subflows(self) -> pl.DataFrame:
         """Samples of every subflow (TCP_INFO) of all runs; ``path`` is the sender's and the receiver's link."""
-        return self._read("subflows", frames.subflows)
+        return self._read("subflows", frames.build_subflows_frame)
 
     @cached_property
     def connections(self) -> pl.DataFrame:
         """Samples of every connection (payload, MPTCP_INFO) of all runs."""
-        return self._read("connections", frames.connections)
+        return self._read("connections", frames.build_connections_frame)
 
     @cached_property
     def queues(self) -> pl.DataFrame:
         """Samples of the queues of all directions of links with a rate."""
-        return self._read("queues", frames.queues)
+        return self._read("queues", frames.build_queues_frame)
 
     @cached_property
     def objects(self) -> pl.DataFrame:
         """One row per object of ``web`` and per file of ``http`` and ``ftp``: how long it took."""
-        return self._read("objects", partial(frames.items, noun="objects"))
+        return self._read("objects", partial(frames.build_items_frame, noun="objects"))
 
     @cached_property
     def requests(self) -> pl.DataFrame:
         """One row per answered request of ``requests``."""
-        return self._read("requests", partial(frames.items, noun="requests"))
+        return self._read("requests", partial(frames.build_items_frame, noun="requests"))
 
     @cached_property
     def messages(self) -> pl.DataFrame:
         """One row per message of ``stream`` and per packet of ``voip`` that arrived."""
-        return self._read("messages", partial(frames.items, noun="messages"))
+        return self._read("messages", partial(frames.build_items_frame, noun="messages"))
 
     @cached_property
     def calls(self) -> pl.DataFrame:
         """One row per run and call: delay, loss and quality."""
-        return frames.calls(self.recorded)
+        return frames.build_calls_frame(self.recorded)
 
     @cached_property
     def events(self) -> pl.DataFrame:
         """One row per change of the network."""
-        return self._read("events", frames.events)
+        return self._read("events", frames.build_events_frame)
 
     @cached_property
     def links(self) -> pl.DataFrame:
         """One row per run, link and direction: the counters at the end of the run."""
-        return frames.scope(LINKS, self.recorded)
+        return frames.build_scope_frame(LINKS, self.recorded)
 
     @cached_property
     def radios(self) -> pl.DataFrame:
         """Samples of all radios over time: RSSI, bytes, retries, rates."""
-        return self._read("radio samples", frames.radios)
+        return self._read("radio samples", frames.build_radios_frame)
 
     @cached_property
     def radio_links(self) -> pl.DataFrame:
         """One row per run, radio link and access point: mean RSSI, and counters from time zero."""
-        return frames.scope(RADIO_LINKS, self.recorded)
+        return frames.build_scope_frame(RADIO_LINKS, self.recorded)
 
     @cached_property
     def associations(self) -> pl.DataFrame:
         """One row per association, roam and disassociation."""
-        return self._read("associations", frames.associations)
+        return self._read("associations", frames.build_associations_frame)
 
     def select_experiment(self) -> Results:
         """Return the runs in results.json, in its order; of several with the same settings and seed, the newest."""
@@ -257,12 +257,12 @@ def _read_runs(folder: Path) -> tuple[list[RecordedRun], list[str]]:
         hint = f"did you mean {folder.parent / near[0]}?" if near else _RUN_HINT
         raise InputError(f"{folder} is not a folder", hint=hint)
     runs, damaged = [], []
-    for place in sorted(folder.glob(_MANIFESTS)):
-        recording = Recording(place.parent)
+    for manifest in sorted(folder.glob(_MANIFESTS)):
+        recording = Recording(manifest.parent)
         try:
             runs.append(RecordedRun(recording, cached_result(recording)))
         except LabError as error:
-            damaged.append(f"{place.parent.name}: {error.message}")
+            damaged.append(f"{manifest.parent.name}: {error.message}")
     return runs, damaged
 
 

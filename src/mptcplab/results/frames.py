@@ -15,9 +15,9 @@ from mptcplab.lazy import install_command, pl
 from mptcplab.metrics.column import Scope
 from mptcplab.metrics.manifest import read_addresses
 from mptcplab.metrics.measure import WorkloadMeasurement, items_of
-from mptcplab.metrics.radios import associations as associations_of
 from mptcplab.metrics.radios import radio_samples
-from mptcplab.metrics.registry import IN_EVERY_ROW, columns
+from mptcplab.metrics.radios import read_associations as associations_of
+from mptcplab.metrics.registry import IN_EVERY_ROW, list_metric_names
 from mptcplab.metrics.rows import SOCKET_TEXTS, ResultRow, RunResult, Settings
 from mptcplab.metrics.subflows import (
     Ends,
@@ -68,13 +68,13 @@ def to_pandas(frame: pl.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(frame.to_dict(as_series=False), columns=frame.columns)
 
 
-def runs(recorded: Sequence[RecordedRun]) -> pl.DataFrame:
+def build_runs_frame(recorded: Sequence[RecordedRun]) -> pl.DataFrame:
     """Return one row per run and workload."""
     rows = (_run_row(run, measurement) for run in recorded for measurement in run.result.measured)
     return _complete("runs", recorded, _frame(rows))
 
 
-def calls(recorded: Sequence[RecordedRun]) -> pl.DataFrame:
+def build_calls_frame(recorded: Sequence[RecordedRun]) -> pl.DataFrame:
     """Return one row per run and workload with a rating of the E-model."""
     rows = (
         {**_labels(run), "workload": measurement.workload, **{name: measurement.metrics.get(name) for name in CALL}}
@@ -85,13 +85,13 @@ def calls(recorded: Sequence[RecordedRun]) -> pl.DataFrame:
     return _complete("calls", recorded, _frame(rows))
 
 
-def table(rows: Iterable[ResultRow]) -> pl.DataFrame:
-    """Return the rows of an experiment's table with the ends of their intervals."""
+def build_table_frame(rows: Iterable[ResultRow]) -> pl.DataFrame:
+    """Return the rows of an experiment's table with the bounds of their intervals."""
     return _frame(_table_row(row) for row in rows)
 
 
-def scope(counted: Scope[Any], recorded: Sequence[RecordedRun]) -> pl.DataFrame:
-    """Return one row per run and thing of a scope, such as a direction of a link."""
+def build_scope_frame(counted: Scope[Any], recorded: Sequence[RecordedRun]) -> pl.DataFrame:
+    """Return one row per run and item of a scope, such as a direction of a link."""
     columns = (*counted.keys, *counted.numbers)
     rows = (
         {**_labels(run), **{column.name: column.compute(item) for column in columns}}
@@ -101,7 +101,7 @@ def scope(counted: Scope[Any], recorded: Sequence[RecordedRun]) -> pl.DataFrame:
     return _complete(counted.frame, recorded, _frame(rows))
 
 
-def items(recorded: Sequence[RecordedRun], noun: str) -> pl.DataFrame:
+def build_items_frame(recorded: Sequence[RecordedRun], noun: str) -> pl.DataFrame:
     """Return one row for each of the objects, requests or messages (``noun``) of all workloads."""
 
     def rows() -> Iterator[dict[str, Any]]:
@@ -116,17 +116,17 @@ def items(recorded: Sequence[RecordedRun], noun: str) -> pl.DataFrame:
     return _complete(noun, recorded, _frame(rows()))
 
 
-def events(recorded: Sequence[RecordedRun]) -> pl.DataFrame:
+def build_events_frame(recorded: Sequence[RecordedRun]) -> pl.DataFrame:
     """Return one row per change of the network."""
     return _complete("events", recorded, _concatenate((run, run.recording.events) for run in recorded))
 
 
-def queues(recorded: Sequence[RecordedRun]) -> pl.DataFrame:
+def build_queues_frame(recorded: Sequence[RecordedRun]) -> pl.DataFrame:
     """Return the samples of all queues."""
     return _complete("queues", recorded, _concatenate((run, run.recording.queues) for run in recorded))
 
 
-def radios(recorded: Sequence[RecordedRun]) -> pl.DataFrame:
+def build_radios_frame(recorded: Sequence[RecordedRun]) -> pl.DataFrame:
     """Return the samples of all radios: what each has heard of each station, or of its access point."""
     rows = (
         {**_labels(run), **asdict(radio_sample)} for run in recorded for radio_sample in radio_samples(run.recording)
@@ -134,7 +134,7 @@ def radios(recorded: Sequence[RecordedRun]) -> pl.DataFrame:
     return _complete("radios", recorded, _frame(rows))
 
 
-def associations(recorded: Sequence[RecordedRun]) -> pl.DataFrame:
+def build_associations_frame(recorded: Sequence[RecordedRun]) -> pl.DataFrame:
     """Return one row per association and its end, as each side saw it."""
     rows = (
         {**_labels(run), **asdict(association)} for run in recorded for association in associations_of(run.recording)
@@ -142,13 +142,13 @@ def associations(recorded: Sequence[RecordedRun]) -> pl.DataFrame:
     return _complete("associations", recorded, _frame(rows))
 
 
-def connections(recorded: Sequence[RecordedRun]) -> pl.DataFrame:
+def build_connections_frame(recorded: Sequence[RecordedRun]) -> pl.DataFrame:
     """Return the samples of all connections, with their workloads."""
     frame = _concatenate((run, _with_programs(run.recording.connections)) for run in recorded)
     return _complete("connections", recorded, frame)
 
 
-def subflows(recorded: Sequence[RecordedRun]) -> pl.DataFrame:
+def build_subflows_frame(recorded: Sequence[RecordedRun]) -> pl.DataFrame:
     """Return the samples of all subflows, with their workloads and paths."""
     return _complete("subflows", recorded, _concatenate((run, _with_places(run.recording)) for run in recorded))
 
@@ -228,7 +228,7 @@ def _run_row(run: RecordedRun, measured: WorkloadMeasurement) -> dict[str, Any]:
         "kernel": run.result.kernel,
         "hz": run.result.hz,
         "warnings": "; ".join(measured.warnings),
-        **{name: measured.metrics[name] for name in columns([measured.metrics], hidden=True)},
+        **{name: measured.metrics[name] for name in list_metric_names([measured.metrics], hidden=True)},
         **{f"share {path}": share for path, share in sockets.shares.items()},
     }
 

@@ -28,7 +28,7 @@ from mptcplab.scenario.workloads import check_durations, check_number, check_wor
 
 #: They find that there is a network: nodes, links between them, and addresses.
 _OF_TABLES = (check_nodes, check_number, check_links, check_linked, check_addresses)
-#: They ask it for addresses and ways. Each may rely on what those before it have checked.
+#: They ask it for addresses and paths. Each may rely on what those before it have checked.
 _OF_NETWORK = (
     check_subnets,
     check_mtus,

@@ -161,8 +161,8 @@ class Document:
         key = join_key(place.written or path)
         return ScenarioError(kind, place, message, hint=hint, key=key, value=value)
 
-    def refusal(self, path: KeyPath, error: PydanticCustomError) -> ScenarioError:
-        """Return the error for an exception that a check of the value at ``path`` raised.
+    def to_error(self, path: KeyPath, error: PydanticCustomError) -> ScenarioError:
+        """Return the error about the value at ``path`` for an exception that a check of it raised.
 
         See :func:`mptcplab.fields.value_error`.
         """
@@ -194,13 +194,13 @@ class Document:
         """
         return self._put(path, value, Places(place), place)
 
-    def graft(self, path: KeyPath, value: Any, source: KeyPath) -> Document:
-        """Return the document with ``value``, whose keys were written below ``source``, at ``path``."""
+    def copy_value(self, path: KeyPath, value: Any, source: KeyPath) -> Document:
+        """Return the document with ``value``, which was written at ``source``, at ``path``: messages name both."""
         place = self.place(source)
         return self._put(path, value, Places(place, self.places.find(source).mark_copies(source).below), place)
 
-    def adopt(self, path: KeyPath, other: Document) -> Document:
-        """Return the document with what ``other`` has at ``path``."""
+    def copy_from(self, path: KeyPath, other: Document) -> Document:
+        """Return the document with the value at ``path``, and its places, copied from ``other``."""
         place = other.place(path)
         return self._put(path, lookup(other.tables, path), Places(place, other.places.find(path).below), place)
 
@@ -239,7 +239,7 @@ class Document:
         existing = lookup(self.tables, path) or {}
         for key, value in shared.items():
             if key not in existing:
-                document = document.graft((*path, key), value, (*source, key))
+                document = document.copy_value((*path, key), value, (*source, key))
             elif isinstance(existing[key], dict) and isinstance(value, dict):
                 document = document.inherit((*path, key), value, (*source, key))
         return document

@@ -77,7 +77,7 @@ def _add_member(document: Document, path: KeyPath, source: KeyPath, value: Any) 
         raise document.error(path, "is not a table", hint=f"write [{path[0]}.{path[1]}]", kind=Mistake.TYPE)
     if path[1] in members:
         return document.inherit(path, value, source)
-    return document.with_value(path[:1], members).graft(path, value, source)
+    return document.with_value(path[:1], members).copy_value(path, value, source)
 
 
 def _add_events(document: Document, source: KeyPath, number: int) -> Document:
@@ -86,7 +86,7 @@ def _add_events(document: Document, source: KeyPath, number: int) -> Document:
         if not isinstance(listed, list):
             raise document.error(("events",), "is not a list", hint="write [[events]]", kind=Mistake.TYPE)
         document = document.with_value(("events",), [*listed, {}])
-        document = document.graft(("events", len(listed)), fill_number(event, number), (*source, "events", index))
+        document = document.copy_value(("events", len(listed)), fill_number(event, number), (*source, "events", index))
     return document
 
 
@@ -191,7 +191,7 @@ def _shared_keys(link: Table) -> Table:
 
 
 def _directions(source: KeyPath, link: Table) -> list[KeyPath]:
-    return [(*source, side) for side in DIRECTIONS if isinstance(link.get(side, {}), dict)]
+    return [(*source, direction) for direction in DIRECTIONS if isinstance(link.get(direction, {}), dict)]
 
 
 def _transports(document: Document) -> Iterator[KeyPath]:
@@ -204,8 +204,8 @@ def _transports(document: Document) -> Iterator[KeyPath]:
                 yield (kind.table, name, "transport")
 
 
-def idle_keys(document: Document) -> dict[KeyPath, ScenarioError]:
-    """Return the shared keys that do nothing, since every place overrides them, with the error for each.
+def find_ineffective_keys(document: Document) -> dict[KeyPath, ScenarioError]:
+    """Return the shared keys that have no effect, since every use overrides them, with the error for each.
 
     A key of ``[copies]`` does nothing if it does nothing in every copy.
     """
@@ -218,26 +218,26 @@ def idle_keys(document: Document) -> dict[KeyPath, ScenarioError]:
         if len(overriding) < len(over) or any(document.place(path).rank > place.rank for path in overriding):
             used.add(key)
         else:
-            errors[key] = _idle_error(document, source, overriding)
+            errors[key] = _ineffective_error(document, source, overriding)
     return {key: error for key, error in errors.items() if key not in used}
 
 
-def find_idle(idle: Sequence[dict[KeyPath, ScenarioError]]) -> ScenarioError | None:
+def find_ineffective(by_point: Sequence[dict[KeyPath, ScenarioError]]) -> ScenarioError | None:
     """Return the error about a shared key that does nothing at any point; None if there is no such key.
 
-    ``idle`` has the :func:`idle_keys` of each point.
+    ``by_point`` has the result of :func:`find_ineffective_keys` for each point.
     """
-    return next((error for key, error in idle[0].items() if all(key in errors for errors in idle)), None)
+    return next((error for key, error in by_point[0].items() if all(key in errors for errors in by_point)), None)
 
 
-def refuse_idle(idle: Sequence[dict[KeyPath, ScenarioError]]) -> None:
-    """Refuse a shared key that does nothing at any point. ``idle`` is as for :func:`find_idle`."""
-    error = find_idle(idle)
+def refuse_ineffective_keys(by_point: Sequence[dict[KeyPath, ScenarioError]]) -> None:
+    """Refuse a shared key that does nothing at any point. ``by_point`` is as for :func:`find_ineffective`."""
+    error = find_ineffective(by_point)
     if error is not None:
         raise error
 
 
-def _idle_error(document: Document, source: KeyPath, over: Sequence[KeyPath]) -> ScenarioError:
+def _ineffective_error(document: Document, source: KeyPath, over: Sequence[KeyPath]) -> ScenarioError:
     names = list(dict.fromkeys(join_key(document.place(path).written or path) for path in over))
     more = f" and {len(names) - _MAX_NAMED} more" if len(names) > _MAX_NAMED else ""
     which = f"{', '.join(names[:_MAX_NAMED])}{more}" if more else " and ".join(names)
@@ -258,9 +258,11 @@ def _preset_uses(document: Document) -> Iterator[_SharedKey]:
             yield (
                 (*source, "preset"),
                 [
-                    next((path for path in ((*source, side, key), (*source, key)) if _has_key(document, path)), None)
-                    for side in DIRECTIONS
-                    for key, _ in keys_of(preset, side)
+                    next(
+                        (path for path in ((*source, direction, key), (*source, key)) if _has_key(document, path)), None
+                    )
+                    for direction in DIRECTIONS
+                    for key, _ in keys_of(preset, direction)
                 ],
             )
 

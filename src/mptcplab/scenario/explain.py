@@ -16,7 +16,7 @@ from mptcplab.fields import Part
 from mptcplab.network.registry import VARIABLE_KEYS
 from mptcplab.node.registry import NODE_KINDS
 from mptcplab.scenario.document import Document, ScenarioError, join_key, lookup, members, show, suggest_name
-from mptcplab.scenario.keys import SELECTORS, find_meant_key, home, known_fields, models_at
+from mptcplab.scenario.keys import SELECTORS, find_meant_key, known_fields, models_at, table_of_key
 from mptcplab.scenario.links import DIRECTIONS
 from mptcplab.scenario.place import KeyPath
 from mptcplab.scenario.references import check_known
@@ -121,7 +121,7 @@ def _unknown_key_error(document: Document, path: KeyPath) -> ScenarioError:
     meant = find_meant_key(name, models)
     advice = next((model.advice[name] for model in models if issubclass(model, Part) and name in model.advice), None)
     near = suggest_name(name, known)
-    belongs = home(name) if noun == "key" else None
+    belongs = table_of_key(name) if noun == "key" else None
     elsewhere = _keys_called(document.tables, name) if len(path) == 1 and noun == "key" and name not in known else []
     if advice is not None:
         hint = advice

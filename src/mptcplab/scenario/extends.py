@@ -84,7 +84,7 @@ def _merge(base: Document, over: Document, path: KeyPath = ()) -> Document:
             base = replace(base, places=places).drop(*_keys_of_former_kind(here, under, value))
             base = _merge(base, over, here)
         else:
-            base = base.adopt(here, over)
+            base = base.copy_from(here, over)
     return base
 
 

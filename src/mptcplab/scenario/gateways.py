@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Gateways in the network of a scenario: their addresses, the workloads whose connections they carry, and the checks of
-their nodes, ports, ways to each other, and of the workloads that name them."""
+their nodes, ports, paths to each other, and of the workloads that name them."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ def check_gateways(document: Document, network: Network) -> None:
     for name, gateway in scenario.gateways.items():
         for side in reversed(SIDES):
             check_sockets(document, ("gateways", name, side), network, gateway.node_of(side), "node")
-        _check_way(document, network, name, gateway)
+        _check_paths(document, network, name, gateway)
         _check_ports(document, network, name, gateway)
         _check_device(document, network, name, gateway)
         _check_catching(document, network, name, gateway)
@@ -193,17 +193,17 @@ def check_carried(document: Document, network: Network) -> None:
             raise document.error(path, message, hint=hint, kind=Mistake.CONFLICT)
 
 
-def _check_way(document: Document, network: Network, name: str, gateway: GatewayBase) -> None:
+def _check_paths(document: Document, network: Network, name: str, gateway: GatewayBase) -> None:
     path: KeyPath = ("gateways", name)
     listed = isinstance(gateway.via, tuple)
-    ways = [(*path, "via", number) if listed else (*path, "via") for number in range(len(gateway.vias))]
-    for way, link in zip(ways, gateway.vias, strict=True):
-        check_own_link(document, way, network, gateway.exit, link)
-    for way, target in zip(ways or [(*path, "exit")], network.exit_ports(gateway), strict=True):
+    keys: list[KeyPath] = [(*path, "via", number) if listed else (*path, "via") for number in range(len(gateway.vias))]
+    for key, link in zip(keys, gateway.vias, strict=True):
+        check_own_link(document, key, network, gateway.exit, link)
+    for key, target in zip(keys or [(*path, "exit")], network.exit_ports(gateway), strict=True):
         if target is None or not network.reaches(gateway.entry, target):
             hint = "connect the two by a link, or through routers"
             message = f"is not reachable from '{gateway.entry}'"
-            raise document.error(way, message, hint=hint, kind=Mistake.REFERENCE)
+            raise document.error(key, message, hint=hint, kind=Mistake.REFERENCE)
 
 
 def _check_ports(document: Document, network: Network, name: str, gateway: GatewayBase) -> None:

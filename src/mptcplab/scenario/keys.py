@@ -130,14 +130,14 @@ def _is_model(annotation: Any) -> TypeGuard[type[BaseModel]]:
     return isinstance(annotation, type) and issubclass(annotation, BaseModel)
 
 
-def _homes_of_nodes() -> Iterator[tuple[type[BaseModel], str]]:
+def _tables_of_node_keys() -> Iterator[tuple[type[BaseModel], str]]:
     for kind in NODE_KINDS.values():
         yield kind, f"in [{kind.table}.NAME]"
         yield from ((part, f"in [{kind.table}.NAME.{key}]") for key, part in parts_of(kind).items())
 
 
 @cache
-def _homes() -> tuple[tuple[type[BaseModel], str], ...]:
+def _tables_of_keys() -> tuple[tuple[type[BaseModel], str], ...]:
     """Return the table that each misplaced key belongs to; the first match counts."""
     sharing = (kind.table for kind in NODE_KINDS.values() if kind.shares_transport)
     transports = " or ".join(f"[{table}.NAME.transport]" for table in sharing)
@@ -152,7 +152,7 @@ def _homes() -> tuple[tuple[type[BaseModel], str], ...]:
         *((KINDS[name], f'in [workloads.NAME] with kind = "{name}"') for name in ("flow", "iperf3")),
         (Endpoint, f"in an endpoint of {transports}"),
         (Capture, "in a capture of [record]"),
-        *_homes_of_nodes(),
+        *_tables_of_node_keys(),
         *((model, f"in [links.NAME.{key}]") for key, model in tables_of(DirectionSettings).items()),
         (Event, "in [[events]]"),
         *((model, f'in [gateways.NAME] with program = "{name}"') for name, model in PROGRAMS.items()),
@@ -218,9 +218,9 @@ def find_meant_key(name: str, models: Sequence[type[BaseModel]]) -> str | None:
     return meanings.get(alike) if alike is not None else None
 
 
-def home(key: str) -> str | None:
-    """Return where ``key`` belongs, as "in [table]"; None if no table has it."""
-    table = next((table for model, table in _homes() if key in fields_of(model)), None)
+def table_of_key(key: str) -> str | None:
+    """Return the table that has ``key``, as "in [table]"; None if none has it."""
+    table = next((table for model, table in _tables_of_keys() if key in fields_of(model)), None)
     if table is not None:
         return table
     kinds = [f'"{name}"' for name, kind in KINDS.items() if key in fields_of(kind)]

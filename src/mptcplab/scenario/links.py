@@ -139,11 +139,11 @@ class Link(Part):
         if self.radio is None:
             return self
         hint = "remove it: how fast the radio is follows from its mode, the distance, and the other radios"
-        for side in DIRECTIONS:
-            settings = getattr(self, side)
+        for direction in DIRECTIONS:
+            settings = getattr(self, direction)
             for key in type(settings).model_fields:
                 if settings.is_set(key):
-                    raise conflict("cannot be set for a link with a radio", hint, side, key)
+                    raise conflict("cannot be set for a link with a radio", hint, direction, key)
         for key in ("shape", "mtu"):
             if self.is_set(key):
                 raise conflict("cannot be set for a link with a radio", "remove it", key)
@@ -161,9 +161,10 @@ class Link(Part):
     def _check_rates(self) -> Link:
         """Refuse keys of the queue without a rate, unless both directions share them and the other has a rate."""
         for key in (key for behaviour in BEHAVIOURS for key in behaviour.needs_rate):
-            sides = {n: side for n in DIRECTIONS if (side := getattr(self, n)).is_set(key)}
-            without = [name for name, side in sides.items() if side.rate is None]
-            shared = len(sides) == 2 and getattr(self.forward, key) == getattr(self.backward, key)
+            settings = {name: getattr(self, name) for name in DIRECTIONS}
+            having = {name: direction for name, direction in settings.items() if direction.is_set(key)}
+            without = [name for name, direction in having.items() if direction.rate is None]
+            shared = len(having) == 2 and getattr(self.forward, key) == getattr(self.backward, key)
             if without and not (shared and len(without) == 1):
                 raise idle("does nothing without a rate", 'add a rate, like rate = "10 Mbit/s"', without[0], key)
         return self
@@ -199,7 +200,7 @@ def check_addresses(document: Document, scenario: Scenario) -> None:
             try:
                 interface = _interface(text, version)
             except PydanticCustomError as error:
-                raise document.refusal(path, error) from error
+                raise document.to_error(path, error) from error
             user = users.setdefault(str(interface.ip), name)
             if interfaces and interface.ip == interfaces[0].ip:
                 hint = "give the two ends different addresses"
@@ -274,12 +275,12 @@ def check_mtus(document: Document, network: Network) -> None:
                 try:
                     behaviour.check_frame(settings, largest_packet(settings, int(link.mtu)))
                 except PydanticCustomError as error:
-                    raise document.refusal(("links", name, direction), error) from error
+                    raise document.to_error(("links", name, direction), error) from error
 
 
 def takes_time(link: Link) -> bool:
     """Return whether a packet takes virtual time on ``link``."""
-    sides = (link.forward, link.backward)
+    directions = (link.forward, link.backward)
     return link.radio is not None or any(
-        behaviour.takes_time(direction) for direction in sides for behaviour in BEHAVIOURS
+        behaviour.takes_time(direction) for direction in directions for behaviour in BEHAVIOURS
     )

@@ -7,7 +7,7 @@ A pipeline of functions, each from one value to the next, none of which changes 
     Document  -> Sweep       sweep.read_sweep: what all points share, and what each sets over it
     a choice  -> Document    :func:`_write_point` and :data:`_STAGES`: one point, in the form of the models
     Document  -> Scenario    explain.validate: typed tables
-    Scenario               check.check: what no table can know by itself
+    Scenario               check.check: constraints across tables
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from mptcplab.scenario.expand import (
     expand_copies,
     expand_link_presets,
     expand_topology,
-    find_idle,
-    idle_keys,
-    refuse_idle,
+    find_ineffective,
+    find_ineffective_keys,
+    refuse_ineffective_keys,
     share_link_keys,
     share_transport,
 )
 from mptcplab.scenario.explain import validate
 from mptcplab.scenario.extends import read
-from mptcplab.scenario.nodes import refuse_idle_weights
+from mptcplab.scenario.nodes import refuse_ineffective_weights
 from mptcplab.scenario.overrides import apply_axes, explain_list, explain_queue, override
 from mptcplab.scenario.place import SET, KeyPath, SourcePlace
 from mptcplab.scenario.read_traces import read_traces
@@ -57,7 +57,7 @@ _STAGES: tuple[Callable[[Document], Document], ...] = (
     read_sources,
     share_transport,
 )
-#: The last part of a key; with the list, if it is a member's number.
+#: The last part of a key, plus the list's name if the key ends with an index.
 _LAST_PART = re.compile(r"[^.]+(?:\.[0-9]+)?$")
 
 
@@ -153,7 +153,7 @@ def load(
 
     ``named`` notes the files that it names, and may confine them to a folder.
     ``overrides`` are ``key=value`` texts from the command line; they take precedence over the file and its sweep.
-    In ``real_time``, everything takes time; in virtual time, a workload must end although only its packets do.
+    In virtual time only packets take time, so a workload must end by itself; with ``real_time``, this is not checked.
     :raises ScenarioError: with file, line, key, value and a hint.
     """
     try:
@@ -204,7 +204,7 @@ def _load(
     except ScenarioError as error:
         explain_list(sweep, error)
         raise
-    refuse_idle_weights(sweep.document, [point.scenario for point in points])
+    refuse_ineffective_weights(sweep.document, [point.scenario for point in points])
     return Experiment(
         file=file,
         name=file.stem,
@@ -258,34 +258,36 @@ def _points(sweep: Sweep, real_time: bool) -> tuple[tuple[SweepPoint, ...], tupl
     resolved: dict[int, tuple[SweepPoint, dict[KeyPath, ScenarioError]]] = {}
     unavailable: dict[int, ScenarioError] = {}
     every = tuple(range(len(sweep.choices)))
-    for places in dict.fromkeys((sweep.first_uses, every)):
-        for place in places:
-            if place in resolved or place in unavailable:
+    for numbers in dict.fromkeys((sweep.first_uses, every)):
+        for number in numbers:
+            if number in resolved or number in unavailable:
                 continue
-            choice = sweep.choices[place]
+            choice = sweep.choices[number]
             try:
-                resolved[place] = _resolve(sweep, choice, real_time)
+                resolved[number] = _resolve(sweep, choice, real_time)
             except ScenarioError as error:
                 varies = any(setting.pattern[-1] == "path_manager" for setting in choice)
                 if error.kind != Mistake.UNAVAILABLE or not varies:
                     explain_queue(error, choice)
                     raise
-                unavailable[place] = error
-        known = [resolved[place] for place in places if place in resolved]
-        idle = [idle for _, idle in known]
-        if known and find_idle(idle):
+                unavailable[number] = error
+        known = [resolved[number] for number in numbers if number in resolved]
+        ineffective = [keys for _, keys in known]
+        if known and find_ineffective(ineffective):
             # What a point writes shows whether a key does nothing there, without the work of resolving it.
-            refuse_idle(
-                idle if places == every else [idle_keys(_write_point(sweep, choice)) for choice in sweep.choices]
+            refuse_ineffective_keys(
+                ineffective
+                if numbers == every
+                else [find_ineffective_keys(_write_point(sweep, choice)) for choice in sweep.choices]
             )
         # After that, since a key that does nothing makes points the same.
         _refuse_same(sweep.document, [point for point, _ in known])
     if not resolved:
         raise unavailable[len(sweep.choices) - 1]
     lacking = (
-        UnavailablePoint(_labels(sweep.choices[place]), unavailable[place].about) for place in sorted(unavailable)
+        UnavailablePoint(_labels(sweep.choices[number]), unavailable[number].about) for number in sorted(unavailable)
     )
-    return tuple(resolved[place][0] for place in sorted(resolved)), tuple(lacking)
+    return tuple(resolved[number][0] for number in sorted(resolved)), tuple(lacking)
 
 
 def _labels(choice: Choice) -> dict[str, str]:
@@ -300,7 +302,7 @@ def _resolve(sweep: Sweep, choice: Choice, real_time: bool) -> tuple[SweepPoint,
         document = stage(document)
     scenario = validate(document, Scenario)
     check(document, scenario, real_time=real_time)
-    return SweepPoint(_labels(choice), scenario), idle_keys(written)
+    return SweepPoint(_labels(choice), scenario), find_ineffective_keys(written)
 
 
 def _write_point(sweep: Sweep, choice: Choice) -> Document:

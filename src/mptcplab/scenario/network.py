@@ -99,8 +99,8 @@ class Network(Graph):
         changed = {(event.link, name) for event in changes for name in event.directions}
         directions = (
             ShapedDirection(link, name, settings, settings.traced is not None or (link, name) in changed)
-            for link, sides in self.scenario.links.items()
-            for name, settings in zip(DIRECTIONS, (sides.forward, sides.backward), strict=True)
+            for link, shaped in self.scenario.links.items()
+            for name, settings in zip(DIRECTIONS, (shaped.forward, shaped.backward), strict=True)
         )
         return {direction.key: direction for direction in directions}
 
@@ -119,12 +119,12 @@ class Network(Graph):
         """The connections of every node, in the order of the file."""
         workload_views: dict[str, list[WorkloadView]] = {name: [] for name in self.nodes}
         for connection in self.connections():
-            for node, partner, is_client in (
+            for node, peer, is_client in (
                 (connection.client, connection.server, True),
                 (connection.server, connection.client, False),
             ):
                 view = WorkloadView(
-                    partner,
+                    peer,
                     connection.target,
                     is_client=is_client,
                     scheduler=connection.scheduler,

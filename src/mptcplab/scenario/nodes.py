@@ -73,7 +73,7 @@ def check_kinds(document: Document, network: Network) -> None:
         try:
             node.check(network.context_of(name))
         except PydanticCustomError as error:
-            raise document.refusal((node.table, name), error) from error
+            raise document.to_error((node.table, name), error) from error
 
 
 def check_loopbacks(document: Document, network: Network) -> None:
@@ -161,7 +161,7 @@ def check_modes(document: Document, network: Network) -> None:
             raise document.error(path, "switch every link off", hint='set one of them to "on"')
 
 
-def refuse_idle_weights(document: Document, scenarios: Sequence[Scenario]) -> None:
+def refuse_ineffective_weights(document: Document, scenarios: Sequence[Scenario]) -> None:
     """Refuse weights that no scheduler uses. If the scheduler is swept, one scheduler that uses them is enough."""
     nodes = scenarios[0].nodes
     for path in (("transport",), *((node.table, name, "transport") for name, node in nodes.items())):

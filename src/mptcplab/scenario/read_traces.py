@@ -73,5 +73,5 @@ def _summary(document: Document, at: KeyPath, series: TraceSeries, key: str) -> 
     try:
         value = OWNERS[key].base_value(key, series.values(key)[0], series.mean_of(key))
     except PydanticCustomError as error:
-        raise document.refusal(at, error) from error
+        raise document.to_error(at, error) from error
     return str(VARIABLE_KEYS[key].quantity(value))

@@ -24,7 +24,7 @@ from mptcplab.scenario.document import (
     split_key,
     suggest_name,
 )
-from mptcplab.scenario.keys import home
+from mptcplab.scenario.keys import table_of_key
 from mptcplab.scenario.place import SET, SWEPT, KeyPath, SourcePlace
 from mptcplab.scenario.schema import Scenario
 from mptcplab.scenario.writing import format_value
@@ -257,14 +257,14 @@ def _settings(document: Document, path: KeyPath, values: Any) -> list[Setting]:
         raise document.error(path, "is a table", hint=hint, kind=Mistake.TYPE)
     if not isinstance(values, list) and key in _NOT_SWEPT:
         # TOML gives a line at the end of a file to the table above it.
-        hint = f"`{key}` belongs {home(key)}"
+        hint = f"`{key}` belongs {table_of_key(key)}"
         raise document.error(path, "is not a swept key", hint=hint, kind=Mistake.UNKNOWN)
     if not isinstance(values, list) or not values:
         example = show([values] if values != [] else ["value", "another value"])
         message = "has no values" if values == [] else "is not a list of values"
         hint = f'write for example "{key}" = {example}'
-        if values != [] and "." not in key and home(key):
-            hint += f", or {key} = {show(values)} {home(key)}, for all points"
+        if values != [] and "." not in key and table_of_key(key):
+            hint += f", or {key} = {show(values)} {table_of_key(key)}, for all points"
         raise document.error(path, message, hint=hint, kind=Mistake.TYPE)
     pattern = split_key(key)
     if pattern is None:

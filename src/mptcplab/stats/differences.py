@@ -191,10 +191,10 @@ def _share_above(freedom: float, noncentrality: float, critical: float) -> float
 _LETTERS = string.ascii_lowercase
 
 
-def letters(count: int, different: Iterable[tuple[int, int]]) -> list[str]:
-    """Return the letters of each of ``count`` things, of which the pairs in ``different`` are known to differ.
+def assign_group_letters(count: int, different: Iterable[tuple[int, int]]) -> list[str]:
+    """Return the group letters of each of ``count`` items, of which the pairs in ``different`` are known to differ.
 
-    Two share a letter if, and only if, they are not known to differ. The first thing has the letter a. The method is
+    Two share a letter if, and only if, they are not known to differ. The first item has the letter a. The method is
     insertion and absorption (Piepho, Journal of Computational and Graphical Statistics 13, 2004).
     """
     groups = [frozenset(range(count))]

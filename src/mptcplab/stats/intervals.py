@@ -69,12 +69,12 @@ class Interval:
 
     @property
     def low(self) -> float:
-        """Lower end of the interval; the mean itself when there is no interval."""
+        """Lower bound of the interval; the mean itself when there is no interval."""
         return self.mean if self.half_width is None else self.mean - self.half_width
 
     @property
     def high(self) -> float:
-        """Upper end of the interval; the mean itself when there is no interval."""
+        """Upper bound of the interval; the mean itself when there is no interval."""
         return self.mean if self.half_width is None else self.mean + self.half_width
 
     @property
@@ -105,9 +105,9 @@ class Interval:
 
 @dataclass(frozen=True)
 class QuantileInterval:
-    """A quantile of ``n`` values, and the ends of its 95 % confidence interval by the percentile bootstrap.
+    """A quantile of ``n`` values, and the bounds of its 95 % confidence interval by the percentile bootstrap.
 
-    The ends are None for a single value.
+    The bounds are None for a single value.
     """
 
     value: float
@@ -131,7 +131,7 @@ def mean_interval(values: Sequence[float]) -> Interval:
 
 
 def _student_t(freedom: int) -> float:
-    """Return the quantile of Student's t distribution for both ends of the 95 % confidence interval."""
+    """Return the quantile of Student's t distribution for both bounds of the 95 % confidence interval."""
     if freedom <= len(_STUDENT_T):
         return _STUDENT_T[freedom - 1]
     from scipy.special import stdtrit
@@ -177,7 +177,7 @@ def quantile_interval(values: Sequence[float], quantile: float) -> QuantileInter
 
 
 def _bootstrap_interval(values: FloatArray, quantile: float) -> tuple[float, float]:
-    """Return the ends of the interval by the percentile bootstrap (Efron, Annals of Statistics 7, 1979).
+    """Return the bounds of the interval by the percentile bootstrap (Efron, Annals of Statistics 7, 1979).
 
     ``scipy.stats.bootstrap`` gives the same numbers. But most commands need this, and nothing else of ``scipy.stats``.
     """

@@ -3,7 +3,7 @@
 
 A source states some parameters of its test bed and leaves others open. An open parameter is an *axis* with a range or
 a list, or it is kept for a reason; both are written down before any run. A *bed* has one value on every axis. Beds are
-a Sobol sequence with a fixed scrambling (SciPy), so that 64 beds begin with the 8 beds of a smaller command.
+a Sobol sequence with a fixed scrambling (SciPy), so that 64 test beds begin with the 8 test beds of a smaller command.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from mptcplab.study.parts import StudyPart
 from mptcplab.study.schema import Study
 
 FILE = "beds.toml"
-#: The scrambling of the Sobol sequence. Another number gives other beds.
+#: The scrambling of the Sobol sequence. Another number gives other test beds.
 _SCRAMBLING = 2026
 _DIGITS = 3
 _DIGEST = 16
@@ -35,14 +35,14 @@ _COUNTED = ("packets", "B", "")
 
 
 class FixedSettings(StudyPart):
-    """Keys that every bed has: what the stated machine implies, where scenarios still have something else."""
+    """Keys that every test bed has: what the stated machine implies, where scenarios still have something else."""
 
     why: str
     set: dict[str, str]
 
 
 class ShortenedRuns(StudyPart):
-    """Keys that beds set for some tables to make their runs shorter than the study's."""
+    """Keys that test beds set for some tables to make their runs shorter than the study's."""
 
     why: str
     set: dict[str, str]
@@ -109,10 +109,10 @@ class OpenParameter(StudyPart):
 
 
 class BedSpace(StudyPart):
-    """The content of ``beds.toml``: what every bed has, what differs between them, and what is not varied.
+    """The content of ``beds.toml``: what every test bed has, what differs between them, and what is not varied.
 
-    Runs that are ``shortened`` cost less; a source's own duration would make many beds too expensive. An axis may set
-    the same key and wins.
+    Runs that are ``shortened`` cost less; a source's own duration would make many test beds too expensive. An axis may
+    set the same key and wins.
     """
 
     settled: FixedSettings | None = None
@@ -127,14 +127,14 @@ class BedSpace(StudyPart):
 
     @property
     def digest(self) -> str:
-        """A hash of everything that decides what a bed sets, which reasons do not."""
+        """A hash of everything that decides what a test bed sets, which reasons do not."""
         fixed = self.settled.set if self.settled is not None else {}
         shortened = [self.shortened.model_dump(exclude={"why"})] if self.shortened is not None else []
         axes = [axis.model_dump(exclude={"why"}) for axis in self.axes]
         return hashlib.sha256(json.dumps([fixed, *shortened, axes]).encode()).hexdigest()[:_DIGEST]
 
     def keys(self, table: str) -> set[str]:
-        """Return the keys that beds set for a table."""
+        """Return the keys that test beds set for a table."""
         keys = set(self._fixed_settings(table))
         for axis in self.axes:
             if table in axis.tables:
@@ -150,7 +150,7 @@ class BedSpace(StudyPart):
         return [f"{key}={value}" for key, value in settings.items()]
 
     def _fixed_settings(self, table: str) -> dict[str, str]:
-        """Return the settings that all beds have for a table."""
+        """Return the settings that all test beds have for a table."""
         settings = dict(self.settled.set) if self.settled is not None else {}
         if self.shortened is not None and table in self.shortened.tables:
             settings |= self.shortened.set
@@ -167,7 +167,7 @@ class SampledBed:
 
 
 def is_drawn(study: Study, number: str) -> bool:
-    """Return whether beds measure a table: whether the source has it, with values or claims that can be judged."""
+    """Return whether test beds measure a table: whether the source has it, with values or claims that can be judged."""
     table = study.tables[number]
     return table.is_of_the_source and (bool(table.published) or any(claim.table == number for claim in study.claims))
 
@@ -194,7 +194,7 @@ def read_beds(folder: Path, study: Study) -> BedSpace:
 
 
 def draw(beds: BedSpace, count: int) -> list[SampledBed]:
-    """Return the first ``count`` beds of the sequence."""
+    """Return the first ``count`` test beds of the sequence."""
     from scipy.stats import qmc  # late: it takes longer to import than most commands
 
     sequence = qmc.Sobol(len(beds.axes), scramble=True, rng=_SCRAMBLING)

@@ -24,9 +24,9 @@ from mptcplab.study.stored_cloud import CLOUD, BedValues, StoredCloud, bed_files
 
 # Judge published values and claims over many test beds (:mod:`mptcplab.study.beds`): in which of them they agree.
 #
-# Each bed has one run for each cell, so the spread over beds contains chance. A value agrees in a bed if it lies in
-# the band of the published value. A claim holds in a bed if the values of its runs are as claimed; a trend is judged
-# by its first and its last row, since a single run says nothing about small steps between them.
+# Each test bed has one run for each cell, so the spread over test beds contains chance. A value agrees in a test bed if
+# it lies in the band of the published value. A claim holds in a test bed if the values of its runs are as claimed; a
+# trend is judged by its first and its last row, since a single run says nothing about small steps between them.
 #
 # For each value and claim, the axes that move it are named (:mod:`mptcplab.study.sensitivity`).
 #
@@ -42,11 +42,11 @@ _DIGITS = 7
 
 @dataclass(frozen=True)
 class CloudValue:
-    """One published value over all beds. ``measured`` has None for beds without it; ``causes`` finds ``moved_by``.
+    """One published value over all test beds. ``measured`` has None where it is missing; ``causes`` finds ``moved_by``.
 
-    ``tolerance`` is in percent of ``published``. ``failed`` has the positions of beds that say nothing: a run of the
-    table failed there, or the table was measured on fewer beds. ``counts`` is false where another table has the value,
-    too.
+    ``tolerance`` is in percent of ``published``. ``failed`` has the positions of test beds that say nothing: a run of
+    the table failed there, or the table was measured on fewer test beds. ``counts`` is false where another table has
+    the value, too.
     """
 
     table: str
@@ -66,17 +66,17 @@ class CloudValue:
 
     @property
     def known(self) -> list[float]:
-        """The measured values of the beds that have the value."""
+        """The measured values of the test beds that have the value."""
         return [value for value in self.measured if value is not None]
 
     def agrees_with(self, position: int) -> bool:
-        """Return whether the bed at ``position`` has the value in its band."""
+        """Return whether the test bed at ``position`` has the value in its band."""
         value = self.measured[position]
         return value is not None and abs(value - self.published) <= abs(self.published) * self.tolerance / 100
 
     @property
     def within(self) -> list[bool]:
-        """True if the value is in the band, for each bed whose runs succeeded. A bed without it does not agree."""
+        """True if the value is in the band, for each test bed whose runs succeeded; False where it is missing."""
         return [self.agrees_with(position) for position in range(len(self.measured)) if position not in self.failed]
 
     @property
@@ -87,7 +87,7 @@ class CloudValue:
 
 @dataclass(frozen=True)
 class CloudClaim:
-    """One claim over all beds: ``holds`` has None for beds in which it cannot be judged."""
+    """One claim over all test beds: ``holds`` has None for test beds in which it cannot be judged."""
 
     table: str
     text: str
@@ -101,7 +101,7 @@ class CloudClaim:
 
     @property
     def judged(self) -> list[bool]:
-        """The beds in which the claim can be judged."""
+        """The test beds in which the claim can be judged."""
         return [held for held in self.holds if held is not None]
 
     @property
@@ -112,10 +112,10 @@ class CloudClaim:
 
 @dataclass(frozen=True)
 class BedSplit:
-    """The bed that serves most of one half of the values, and how many of the other half it serves.
+    """The test bed that serves most of one half of the values, and how many of the other half it serves.
 
     The halves are fixed: the rows of all tables in the order of the data, every second one. ``expected`` is the mean
-    number of values of the other half that a bed serves, as if the bed had been chosen blindly.
+    number of values of the other half that a test bed serves, as if the test bed had been chosen blindly.
     """
 
     bed: int
@@ -128,9 +128,9 @@ class BedSplit:
 
 @dataclass(frozen=True)
 class Cloud:
-    """All values and claims of a study over all its beds. ``failed_runs`` counts the runs without a result.
+    """All values and claims of a study over all its test beds. ``failed_runs`` counts the runs without a result.
 
-    ``common`` is the number of first beds that all tables were measured on.
+    ``common`` is the number of first test beds that all tables were measured on.
     """
 
     study: str
@@ -147,7 +147,7 @@ class Cloud:
         return [value for value in self.values if value.counts and value.known]
 
     def count_served(self) -> list[int]:
-        """Return how many values each bed serves at once, of the beds that all tables were measured on."""
+        """Return how many values each test bed serves at once, of the test beds that all tables were measured on."""
         return [sum(value.agrees_with(at) for value in self.counted) for at in range(self.common)]
 
     def calibrate(self) -> BedSplit | None:
@@ -166,7 +166,7 @@ class Cloud:
 
 
 def agreement_class(within: Sequence[bool]) -> str:
-    """Return the class of something that agrees in some beds and not in others."""
+    """Return the class of something that agrees in some test beds and not in others."""
     share = sum(within) / len(within)
     if share >= _ALMOST_ALL:
         return IN_ALL
@@ -174,7 +174,7 @@ def agreement_class(within: Sequence[bool]) -> str:
 
 
 def values_by_bed(selected: SelectedTable, measured: Sequence[TableValues]) -> BedValues:
-    """Return the values of all cells of a table, bed by bed, from what each bed gave."""
+    """Return the values of all cells of a table by test bed, from the results of each."""
     places = [(row, name) for row in selected.table.all_rows for name in selected.table.columns]
     return {
         place: [_round_mean(bed.get(place)) for bed in measured]
@@ -184,7 +184,7 @@ def values_by_bed(selected: SelectedTable, measured: Sequence[TableValues]) -> B
 
 
 def judge_cloud(stored: StoredCloud, tables: Sequence[SelectedTable], space: BedSpace) -> Cloud:
-    """Return the values and claims of ``tables`` of one study over the beds of ``stored``, with their verdicts."""
+    """Return the values and claims of ``tables`` of one study over the test beds of ``stored``, with their verdicts."""
     causes = BedSensitivity(stored.beds, space)
     values: list[CloudValue] = []
     claims: list[CloudClaim] = []
@@ -251,7 +251,7 @@ def _count_once(tables: Sequence[SelectedTable], values: Sequence[CloudValue]) -
 
 
 def _holds(claim: Claim, selected: SelectedTable, measured: BedValues, at: int, is_failed: bool) -> bool | None:
-    """Return whether a claim holds in the bed at a position; None if that cannot be judged."""
+    """Return whether a claim holds in the test bed at a position; None if that cannot be judged."""
     if is_failed:
         return None
     values = {place: _without_uncertainty(cell[at]) for place, cell in measured.items()}
@@ -270,7 +270,7 @@ def _holds(claim: Claim, selected: SelectedTable, measured: BedValues, at: int, 
 
 
 def _without_uncertainty(value: float | None) -> Value | None:
-    """Return a value without uncertainty: a bed has one run, and is judged by what that gave."""
+    """Return a value without uncertainty: a test bed has one run, and is judged by what that gave."""
     return None if value is None else Value(Interval(value, 0.0, 2), dict.fromkeys((0, 1), value))
 
 
@@ -295,7 +295,7 @@ def shipped_cloud(tables: Sequence[SelectedTable]) -> Cloud | None:
 
 def find_cloud(tables: Sequence[SelectedTable], results: Path | None = None) -> Cloud | None:
     """Return the cloud in the folder ``results`` of the study, preferably in full form, else the shipped one; None if
-    there is neither. Of each table it has the measurement on most beds.
+    there is neither. Of each table it has the measurement on most test beds.
     """
     space = _read_space(tables)
     if results is None or space is None:
@@ -324,9 +324,9 @@ def _values_of(
     results: Path | None,
     stamps: tuple[int, ...],  # noqa: ARG001 a changed file is another entry of the cache
 ) -> dict[str, dict[tuple[str, str], CloudValue]]:
-    """Return the values of all tables of a study. Reading a cloud of many beds takes seconds, and tables share it.
+    """Return the values of all tables of a study. Reading a cloud of many test beds takes seconds, and tables share it.
 
-    A few beds in the folder, which name no parameter, do not replace many that are shipped.
+    A few test beds in the folder, which name no parameter, do not replace many that are shipped.
     """
     tables = select(study)
     cloud = find_cloud(tables, results)

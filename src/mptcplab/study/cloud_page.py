@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A study over many test beds as a table, a summary and a picture: published values against the cloud of the beds."""
+"""A study over many test beds as a table, a summary and a picture: published values against the cloud."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _LEVEL = 0.05
 
 
 def cloud_table(cloud: Cloud, tables: Sequence[SelectedTable]) -> Table:
-    """Return a line for each published value: its range over the beds, the share in its band, and what moves it."""
+    """Return a line for each published value: its range over test beds, the share in its band, and what moves it."""
     by_number = {selected.number: selected for selected in tables}
     columns = (
         *key_columns("table", "row", "column"),
@@ -67,7 +67,7 @@ def cloud_table(cloud: Cloud, tables: Sequence[SelectedTable]) -> Table:
 
 
 def claims_table(cloud: Cloud) -> Table:
-    """Return a line for each claim: the share of the beds in which it holds, of those in which it can be judged."""
+    """Return a line for each claim: the share of test beds in which it holds, among those where it can be judged."""
     rows = []
     for claim in cloud.claims:
         share = f"{sum(claim.judged)} of {len(claim.judged)}" if claim.judged else NONE
@@ -84,7 +84,7 @@ def claims_table(cloud: Cloud) -> Table:
 
 
 def summarise(cloud: Cloud) -> Iterator[str]:
-    """Yield sentences about all values: the classes, the best bed, and what a calibration would be worth."""
+    """Yield sentences about all values: the classes, the best test bed, and what a calibration would be worth."""
     counted, beds = cloud.counted, cloud.common
     if beds < len(cloud.beds):
         yield f"Some tables were measured on the first {beds} beds only, which are what is said of beds as a whole."
@@ -152,7 +152,7 @@ def cloud_drawings(
 
 @dataclass(frozen=True)
 class _CloudLine:
-    """A line of the picture: a value, and what each bed measured as a multiple of it, down to the end of the axis."""
+    """A line of the picture: a value, and each test bed's result as a multiple of it, down to the end of the axis."""
 
     value: CloudValue
     label: str
@@ -185,7 +185,7 @@ def _caption(cloud: Cloud) -> str:
 
 
 def save_cloud(cloud: Cloud, tables: Sequence[SelectedTable], folder: Path, name: str) -> list[Path]:
-    """Write NAME.svg and NAME.png: a line for each published value, with the ratio of every bed. Return the files."""
+    """Write NAME.svg and NAME.png: a line for each published value, with each test bed's ratio. Return the files."""
     lines = _lines(cloud, tables)
     if not lines:
         return []
@@ -278,7 +278,7 @@ def _draw_column(axes: Axes, lines: Sequence[_CloudLine], height: int) -> None:
 
 
 def count_text(cloud: Cloud) -> str:
-    """Return on how many beds the tables were measured: ``32``, or ``32 to 64``."""
+    """Return on how many test beds the tables were measured: ``32``, or ``32 to 64``."""
     return str(len(cloud.beds)) if cloud.common == len(cloud.beds) else f"{cloud.common} to {len(cloud.beds)}"
 
 

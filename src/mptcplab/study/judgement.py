@@ -133,9 +133,9 @@ def position(value: Interval, published: float, tolerance: float) -> str:
 
 
 def explained_fraction(measured: float, evidence: float, published: float) -> float:
-    """Return the share of the way from ``measured`` to ``published`` that ``evidence`` goes; above 1 beyond it."""
-    way = published - measured
-    return (evidence - measured) / way if way else math.nan
+    """Return the share of ``published`` minus ``measured`` that ``evidence`` explains; above 1 if it goes beyond."""
+    difference = published - measured
+    return (evidence - measured) / difference if difference else math.nan
 
 
 def proof_of(measured: Interval, evidence: Interval, published: float, tolerance: float) -> str:

@@ -78,7 +78,7 @@ def claim_verdict_text(claim: ClaimVerdict) -> str:
 
 
 def over_beds_text(value: CloudValue) -> str:
-    """Return in how many beds a value agrees, and what moves it."""
+    """Return in how many test beds a value agrees, and what moves it."""
     moved = f", moved by {', '.join(value.moved_by)}" if value.moved_by else ""
     return f"agrees in {sum(value.within)} of {len(value.within)} beds{moved}"
 

@@ -16,7 +16,7 @@ from mptcplab.metrics.rows import RunResult
 from mptcplab.metrics.stored import StoredResults
 from mptcplab.recording.record import Recording, is_complete
 from mptcplab.report.html import Drawing, ExperimentSection, ReportCommand, ReportPage, ScoreboardView
-from mptcplab.report.html_build import TimeFigures, section
+from mptcplab.report.html_build import TimeFigures, build_section
 from mptcplab.report.html_sweep import published_drawing
 from mptcplab.report.result_table import result_table
 from mptcplab.report.table import Table
@@ -190,7 +190,7 @@ def table_section(
     question = f"{about}Can the published table be reproduced? {' '.join(study.test_bed.split())}" if in_study else ""
     anchor = sections[selected.name]
     command = ["mptcplab", "run", str(selected.scenario), *_set(judged.changes)]
-    whole = section(
+    whole = build_section(
         first.results,
         anchor=anchor,
         title=judged.title if in_study else f"{selected.folder.name}, {judged.title}",

@@ -4,12 +4,12 @@
 For maintainers. RESULTS is the folder of ``mptcplab reproduce --all``, with everything recorded. Every study that was
 measured there gets a ``full.json`` beside its ``study.toml``, with which short forms are compared elsewhere. A table
 that RESULTS lacks keeps the shipped values, as long as they belong to its present form. What ``--beds`` left there
-becomes ``cloud.json``, with each table as it was measured on most beds.
+becomes ``cloud.json``, with each table as it was measured on most test beds.
 
 ``--repeat RESULTS`` compares shipped values with some of their runs that were repeated, on another kernel build for
 example. RESULTS is the folder of ``mptcplab reproduce --all --set repeats=1``, or of ``reproduce STUDY --beds 1``, with
-``--quick`` if the shipped beds have the short form. If all digits of the repeated seeds or beds are equal, the shipped
-file names this build, too, if it is another one. Otherwise the table has to be measured again.
+``--quick`` if the shipped test beds have the short form. If all digits of the repeated seeds or test beds are equal,
+the shipped file names this build, too, if it is another one. Otherwise the table has to be measured again.
 """
 
 from __future__ import annotations
@@ -163,7 +163,7 @@ def _first_difference(shipped: ShippedTable, measured: MeasuredTable) -> str:
 
 
 def _repeat_cloud(results: Path, tables: Sequence[SelectedTable]) -> list[str]:
-    """Note which shipped tables the beds in ``results`` repeat digit for digit. Return a line per table about it.
+    """Note which shipped tables the test beds in ``results`` repeat digit for digit. Return a line per table about it.
 
     Each file there is compared by itself, since it may be of another build, in the order in which they were written.
     """
@@ -205,7 +205,7 @@ def _repeat_cloud(results: Path, tables: Sequence[SelectedTable]) -> list[str]:
 
 
 def _name_build(shipped: StoredCloudTable, kernels: Mapping[str, str], count: int) -> StoredCloudTable:
-    """Return the table with the build that repeated ``count`` beds, unless it is named for as many already."""
+    """Return the table with the build that repeated ``count`` test beds, unless it is named for as many already."""
     is_named = kernels == shipped.repeated and shipped.repeated_beds is not None and count <= shipped.repeated_beds
     if is_named or kernels == shipped.kernels:
         return shipped
@@ -213,7 +213,7 @@ def _name_build(shipped: StoredCloudTable, kernels: Mapping[str, str], count: in
 
 
 def _first_different_bed(shipped: StoredCloudTable, measured: StoredCloudTable, count: int) -> str:
-    """Return where the first ``count`` beds differ from the shipped ones; empty if every cell has equal digits."""
+    """Return where the first ``count`` test beds differ from the shipped ones; empty if every cell has equal digits."""
     nothing: list[float | None] = [None] * count
     for place in dict.fromkeys((*shipped.values, *measured.values)):
         before, now = (table.values.get(place, nothing)[:count] for table in (shipped, measured))
@@ -243,9 +243,9 @@ def write(results: Path) -> list[str]:
 
 
 def _write_cloud(results: Path, tables: Sequence[SelectedTable]) -> list[str]:
-    """Ship what the beds of a study gave: the full form if there is one, each table on most beds. Return lines on it.
+    """Ship the results of a study's test beds: the full form if there is one, each table on most of them. Return notes.
 
-    A table with failed runs is not shipped. A table that the results lack keeps the shipped beds, as long as they
+    A table with failed runs is not shipped. A table that the results lack keeps the shipped test beds, as long as they
     belong to its present form.
     """
     folder, name = tables[0].folder, tables[0].folder.name

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-#: With fewer beds, no parameter is named.
+#: With fewer test beds, no parameter is named.
 MIN_BEDS_FOR_CAUSES = 32
 #: Columns without any effect, from which the threshold of the index is taken, and the level for all axes together.
 _NULL_COLUMNS = 600
@@ -41,14 +41,14 @@ Causes = Callable[[], tuple[str, ...]]
 
 
 class BedSensitivity:
-    """Which beds had which value, and where these beds are on the axes of the value's table."""
+    """The values of test beds, with their coordinates on the axes of the value's table."""
 
     def __init__(self, beds: Sequence[SampledBed], space: BedSpace) -> None:
         self._space = space
         self._rows = [bed.coordinates for bed in beds]
 
     def finder_for(self, table: str, values: Sequence[float | None]) -> Causes:
-        """Return what finds the axes of ``table`` that move ``values``, one for each bed."""
+        """Return what finds the axes of ``table`` that move ``values``, one for each test bed."""
         known = tuple(float(value) for value in values if value is not None)
         if len(known) < MIN_BEDS_FOR_CAUSES or max(known) == min(known):
             return tuple
@@ -62,7 +62,7 @@ class BedSensitivity:
 def _find_causes(
     names: tuple[str, ...], columns: tuple[tuple[float, ...], ...], values: tuple[float, ...]
 ) -> tuple[str, ...]:
-    """Return those axes of ``names`` that move ``values``. ``columns`` has the coordinates of the beds on each axis."""
+    """Return the axes of ``names`` that move ``values``. ``columns`` has the test beds' coordinates on each axis."""
     import numpy as np
 
     threshold = float(np.quantile(_null_indices(len(values)), (1 - _LEVEL) ** (1 / len(names))))

@@ -17,22 +17,22 @@ from mptcplab.metrics.stored import WRONG
 from mptcplab.study.beds import BedSpace, SampledBed
 from mptcplab.study.library import SelectedTable, digest
 
-#: The file beside ``study.toml`` with what its beds gave.
+#: The file beside ``study.toml`` with what its test beds gave.
 CLOUD = "cloud.json"
-#: The key of a table in a merged document that was measured on the first beds only.
+#: The key of a table in a merged document that was measured on the first test beds only.
 _MEASURED_BEDS = "measured_beds"
 
-#: What a table gave, bed by bed, by row and column.
+#: The results of a table by test bed, row and column.
 BedValues = Mapping[tuple[str, str], Sequence[float | None]]
 
 
 @dataclass(frozen=True)
 class StoredCloudTable:
-    """The values of a table over all beds, and the number of failed runs by position of the bed.
+    """The values of a table over all test beds, and the number of failed runs by position of the test bed.
 
     ``form`` is the digest of the table that was measured, ``kernels`` has the hashes of the builds by release.
-    ``measured_beds`` is the number of the first beds that it was measured on; None for all of them. ``repeated`` has
-    the builds on which the first ``repeated_beds`` gave the same digits again.
+    ``measured_beds`` is the number of the first test beds that it was measured on; None for all of them. ``repeated``
+    has the builds on which the first ``repeated_beds`` gave the same digits again.
     """
 
     form: str
@@ -80,8 +80,8 @@ class StoredCloudTable:
 class StoredCloud:
     """The content of the file that ``mptcplab reproduce --beds`` writes for one study, and that is shipped with it.
 
-    ``changed`` are keys that the user changed, ``space`` is the digest of the ranges that the beds are drawn from, and
-    ``tables`` has the measured tables by number.
+    ``changed`` are keys that the user changed, ``space`` is the digest of the ranges that the test beds are drawn from,
+    and ``tables`` has the measured tables by number.
     """
 
     study: str
@@ -127,7 +127,7 @@ def bed_files(results: Path) -> list[Path]:
 
 
 def read_shipped_tables(folder: Path) -> Mapping[str, StoredCloudTable]:
-    """Return the tables over beds, in any form, that are shipped in the folder of a study; none if it has no beds."""
+    """Return the tables over test beds, in any form, that are shipped in the folder of a study; may be none."""
     file = folder / CLOUD
     return StoredCloud.read(file).tables if file.is_file() else {}
 
@@ -154,9 +154,9 @@ def keep_current(stored: StoredCloud, tables: Sequence[SelectedTable], space: Be
 
 
 def merge_clouds(clouds: Sequence[StoredCloud]) -> StoredCloud:
-    """Return one cloud of several with the same ranges: all beds of the longest, and each table on most beds.
+    """Return one cloud of several with the same ranges: all test beds of the longest, and each table on most test beds.
 
-    The beds of a shorter one are the first of a longer one. A table on these has None for the others.
+    The test beds of a shorter one are the first of a longer one. A table on these has None for the others.
     """
     ordered = sorted(clouds, key=lambda cloud: len(cloud.beds))
     count = len(ordered[-1].beds)
@@ -169,6 +169,6 @@ def merge_clouds(clouds: Sequence[StoredCloud]) -> StoredCloud:
 
 
 def _extend(table: StoredCloudTable, known: int, count: int) -> StoredCloudTable:
-    """Return a table of ``known`` beds with a place for each of ``count`` beds."""
+    """Return a table of ``known`` test beds with a place for each of ``count`` test beds."""
     values = {place: [*beds, *[None] * (count - known)] for place, beds in table.values.items()}
     return replace(table, measured_beds=known if table.measured_beds is None else table.measured_beds, values=values)

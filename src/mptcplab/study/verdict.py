@@ -58,10 +58,10 @@ from mptcplab.study.sensitivity import MIN_BEDS_FOR_CAUSES
 # fails if the data does not declare it open, with what was tried. A cell without a value is *not measured*: its row
 # was not run, or the run lacks the metric, which needs a reason, too.
 #
-# What is supposed or unexplained on the bed of its table may have been measured over many possible beds
+# What is supposed or unexplained on the test bed of its table may have been measured over many possible test beds
 # (:mod:`mptcplab.study.cloud`). If these are enough to name what moves the value, it *agrees in at least 95 % of
-# beds*, or it *depends on the bed*: it agrees in some of them, and parameters that no source states move it. A value
-# that agrees in no bed, or that no named parameter moves, keeps its class.
+# beds*, or it *depends on the bed*: it agrees in some of them, and parameters that no source states move it.
+# A value that agrees in no test bed, or that no named parameter moves, keeps its class.
 
 #: The class of a difference with a reason, by what its evidence proves.
 _PROVED = {SHOWS: SHOWN, SHOWS_PART: PARTLY}
@@ -140,9 +140,9 @@ def _judge_over_beds(cell: JudgedCell, over_beds: CloudValue | None) -> JudgedCe
 
 
 def class_over_beds(value: CloudValue) -> str:
-    """Return the class of a value that differs on the bed of its table; empty if the beds leave it as it is.
+    """Return the class of a value that differs on the test bed of its table; empty if the test beds leave it as it is.
 
-    A few beds show neither that nearly all agree nor what a value depends on.
+    A few test beds show neither that nearly all agree nor what a value depends on.
     """
     if len(value.within) < MIN_BEDS_FOR_CAUSES:
         return ""

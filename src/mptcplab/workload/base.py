@@ -83,7 +83,7 @@ class WorkloadBase(Part):
     """Debian packages of programs that it starts, if the package's name differs from the program's."""
     recorded_if_set: ClassVar[tuple[str, ...]] = ("through", "start_spread")
     """Keys that recordings have only where a scenario sets them: older recordings remain as they are."""
-    smallest: ClassVar[Mapping[str, Any]] = {}
+    example: ClassVar[Mapping[str, Any]] = {}
     """The keys of a minimal workload, beside the keys of all kinds."""
     first: ClassVar[Mapping[str, str]] = {}
     """The keys of a first example, beside the keys of all kinds and what ends it."""

@@ -26,8 +26,8 @@ from mptcplab.workload.outputs import (
     Item,
     Items,
     Reading,
-    completion_metrics,
-    goodput,
+    compute_completion_metrics,
+    compute_goodput,
     quote_output,
     read_checksums,
 )
@@ -65,7 +65,7 @@ class Download(WorkloadWithFailures):
     recorded_if_set = (*WorkloadWithFailures.recorded_if_set, "retries")
     packages: ClassVar[Mapping[str, str]] = {"xargs": "findutils"}
     # With several files, doctor checks `xargs`, too.
-    smallest: ClassVar[Mapping[str, Any]] = {"size": "1 kB", "files": 2}
+    example: ClassVar[Mapping[str, Any]] = {"size": "1 kB", "files": 2}
     scheme: ClassVar[str]
 
     size: Size = Field(description="size of the file", examples=["10 MB"])
@@ -205,11 +205,11 @@ class Download(WorkloadWithFailures):
         start_ns, end_ns = read_span_ns(recording, client_program(name))
         elapsed = (end_ns - start_ns) / NS
         times = self._read_times_s(recording, name)
-        metrics = completion_metrics(times) if len(times) > 1 else {}
+        metrics = compute_completion_metrics(times) if len(times) > 1 else {}
         metrics |= {"broken_downloads": float(len(broken) - missing)} if self.retries else {}
         parts = broken[len(broken) - missing :]
         received = served.bytes * whole + sum(checksum.bytes for checksum in parts)
-        return Reading(goodput(received, elapsed, name), elapsed, metrics)
+        return Reading(compute_goodput(received, elapsed, name), elapsed, metrics)
 
     def _is_explained(self, recording: Recording, name: str, missing: int, broken: int) -> bool:
         """Return whether ``missing`` files did not arrive, and ``broken`` downloads broke, as connections failed."""

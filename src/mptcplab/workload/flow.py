@@ -18,12 +18,12 @@ from mptcplab.workload.context import FLOW, WorkloadContext, algorithms, client,
 from mptcplab.workload.failures import FlowWorkload
 from mptcplab.workload.outputs import (
     NS,
-    ConnectionEnd,
+    ConnectionTermination,
     Reading,
-    completion_metrics,
-    goodput,
-    read_ends,
+    compute_completion_metrics,
+    compute_goodput,
     read_starts,
+    read_terminations,
     reading_of_failures,
 )
 from mptcplab.workload.recorded import client_program, server_program
@@ -39,7 +39,7 @@ class Flow(FlowWorkload):
     is_bulk = True
     can_be_forwarded = True
     connects_at_once = True
-    smallest: ClassVar[Mapping[str, Any]] = {"size": "1 kB"}
+    example: ClassVar[Mapping[str, Any]] = {"size": "1 kB"}
     misnomers: ClassVar[Misnomers] = {"read_quantum": ("read_interval",), "checksum": ("check", "verify", "integrity")}
     advice: ClassVar[Mapping[str, str]] = {"direction": REVERSE_ADVICE}
 
@@ -103,52 +103,58 @@ class Flow(FlowWorkload):
         """Return the goodput from the first SYN to the last byte that the receiving application read."""
         client, server = client_program(name), server_program(name)
         receiver, sender = (client, server) if self.reverse else (server, client)
-        ends = {program: read_ends(recording, program) for program in (client, server)}
-        connect_ns = {end.conn: end.connect_ns for end in ends[client] if end.connect_ns is not None}
+        terminations = {program: read_terminations(recording, program) for program in (client, server)}
+        connect_ns = {end.conn: end.connect_ns for end in terminations[client] if end.connect_ns is not None}
         starts = read_starts(recording, client)
         began = {start.conn: start.t_ns - connect_ns[start.conn] for start in starts}
         if not began:
             return reading_of_failures(recording, name, self.failed_connections(recording, name))
         started = min(began.values())
-        received = sum(end.bytes for end in ends[receiver])
-        finished = max((end.last_ns or started for end in ends[receiver]), default=started)
-        if self.checksum and not any(end.error for some in ends.values() for end in some):
-            _compare_checksums(ends[client], ends[server], name)
+        received = sum(end.bytes for end in terminations[receiver])
+        finished = max((end.last_ns or started for end in terminations[receiver]), default=started)
+        if self.checksum and not any(end.error for some in terminations.values() for end in some):
+            _compare_checksums(terminations[client], terminations[server], name)
         elapsed = (self.last_ns(recording, name, started, finished) - started) / NS
-        metrics = {**sent_rates(ends[sender]), **self._completions(recording, ends, began, name)}
-        return Reading(goodput(received, elapsed, name), elapsed, metrics)
+        metrics = {**sent_rates(terminations[sender]), **self._completions(recording, terminations, began, name)}
+        return Reading(compute_goodput(received, elapsed, name), elapsed, metrics)
 
     def _completions(
-        self, recording: Recording, ends: Mapping[str, Sequence[ConnectionEnd]], began: Mapping[int, int], name: str
+        self,
+        recording: Recording,
+        terminations: Mapping[str, Sequence[ConnectionTermination]],
+        began: Mapping[int, int],
+        name: str,
     ) -> dict[str, float]:
         """Return the completion times of several connections of a given size, from SYN to last byte."""
         if self.size is None or self.connections < 2:
             return {}
         client, server = client_program(name), server_program(name)
         if self.reverse:
-            last = {end.conn: end.last_ns for end in ends[client]}
+            last = {end.conn: end.last_ns for end in terminations[client]}
         else:
             numbers = {start.conn: start.client_conn for start in read_starts(recording, server)}
-            last = {number: end.last_ns for end in ends[server] if (number := numbers[end.conn]) is not None}
+            last = {number: end.last_ns for end in terminations[server] if (number := numbers[end.conn]) is not None}
         times = [(at - began[conn]) / NS for conn, at in last.items() if at and conn in began]
-        return completion_metrics(times)
+        return compute_completion_metrics(times)
 
 
-def sent_rates(ends: Sequence[ConnectionEnd]) -> dict[str, float]:
+def sent_rates(terminations: Sequence[ConnectionTermination]) -> dict[str, float]:
     """Return the rate at which programs wrote to their sockets, in Mbit/s, as iperf 2's client reports it.
 
     The bytes that the kernel took, over the time from the first established connection to the end of writing. Nothing
     if a connection ended before its sender had written all, or if writing took no time.
     """
-    firsts = [end.first_ns for end in ends if end.first_ns is not None]
-    lasts = [end.last_ns for end in ends if end.last_ns is not None]
-    if not ends or not len(firsts) == len(lasts) == len(ends):
+    firsts = [end.first_ns for end in terminations if end.first_ns is not None]
+    lasts = [end.last_ns for end in terminations if end.last_ns is not None]
+    if not terminations or not len(firsts) == len(lasts) == len(terminations):
         return {}
     elapsed_s = (max(lasts) - min(firsts)) / NS
-    return {"sent_mbps": 8 * sum(end.bytes for end in ends) / elapsed_s / 1e6} if elapsed_s > 0 else {}
+    return {"sent_mbps": 8 * sum(end.bytes for end in terminations) / elapsed_s / 1e6} if elapsed_s > 0 else {}
 
 
-def _compare_checksums(sent: Sequence[ConnectionEnd], received: Sequence[ConnectionEnd], name: str) -> None:
+def _compare_checksums(
+    sent: Sequence[ConnectionTermination], received: Sequence[ConnectionTermination], name: str
+) -> None:
     if sorted(str(end.checksum) for end in sent) != sorted(str(end.checksum) for end in received):
         hint = "see whether a middlebox has `damage`; without one, report a bug of the kernel or of `flow`"
         raise LabError(f"{name}: the received payload is corrupt", hint=hint)

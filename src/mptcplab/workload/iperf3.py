@@ -18,7 +18,7 @@ from mptcplab.workload import cost
 from mptcplab.workload.base import REVERSE_ADVICE
 from mptcplab.workload.context import WorkloadContext, client, server, with_algorithms
 from mptcplab.workload.failures import WorkloadWithFailures, errno_at_end, sampled_bytes
-from mptcplab.workload.outputs import NO_FAILURES, NS, Failure, Failures, Reading, goodput, quote_output
+from mptcplab.workload.outputs import NO_FAILURES, NS, Failure, Failures, Reading, compute_goodput, quote_output
 from mptcplab.workload.recorded import client_program, read_span_ns, read_workload
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class Iperf3(WorkloadWithFailures):
     }
 
     is_bulk = True
-    smallest: ClassVar[Mapping[str, Any]] = {"size": "1 kB"}
+    example: ClassVar[Mapping[str, Any]] = {"size": "1 kB"}
 
     kind: Literal["iperf3"]
     duration: Time | None = Field(default=None, description="-t, whole seconds")
@@ -145,7 +145,7 @@ class Iperf3(WorkloadWithFailures):
             ends = read_workload(recording, name).ends
             received = sampled_bytes(recording, ends.receiver, ends.ports)
         elapsed = self.duration.seconds if self.duration is not None else (end_ns - start_ns) / NS
-        return Reading(goodput(received, elapsed, name), elapsed)
+        return Reading(compute_goodput(received, elapsed, name), elapsed)
 
 
 @dataclass(frozen=True)

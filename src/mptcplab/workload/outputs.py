@@ -22,9 +22,9 @@ _T = TypeVar("_T")
 _HEAD = 24
 NS = 1e9
 MS = 1e6
-#: The reason of a handshake that ``flow`` gave up, and the time after which it does so.
+#: The error token of a handshake that ``flow`` gave up, and the time after which it does so.
 _GIVEN_UP, _PATIENCE_S = "connect-timeout", 10.0
-#: The word of ``flow`` for connections that were still open when it was told to end.
+#: The error token of ``flow`` for connections that were still open when it was told to end.
 _INTERRUPTED = "interrupted"
 #: The most characters of a program's text that a message or a cell repeats.
 _MAX_QUOTED = 200
@@ -49,7 +49,7 @@ class Failures:
 
 @dataclass(frozen=True)
 class Failure:
-    """A connection that failed at ``at_s`` from time zero, for a reason in a word of ``flow`` or another program.
+    """A connection that failed at ``at_s`` from time zero; ``reason`` is an error token that its program prints.
 
     ``after_s`` counts from the connection's establishment, or if it was never established from its first SYN. Both are
     None if the instant is not known. ``errno`` is the name of the error of the system call that failed; None if the
@@ -118,12 +118,12 @@ class ConnectionStart:
 
 
 @dataclass(frozen=True)
-class ConnectionEnd:
-    """The end of a connection of ``flow``: the ``bytes`` or ``messages`` that this side sent or received.
+class ConnectionTermination:
+    """The termination of a connection of ``flow``: the ``bytes`` or ``messages`` that this host sent or received.
 
     Instants are in ns since boot; of the first and the last byte, None without any byte. ``connect_ns`` is the time of
-    the handshake, which the client knows, ``delay_sum_ns`` the sum over the messages that arrived. ``error`` is a word
-    of ``flow`` or an errno's name, ``errno`` the name of the error of the system call that failed.
+    the handshake, which the client knows, ``delay_sum_ns`` the sum over the messages that arrived. ``error`` is an
+    error token of ``flow`` or an errno's name, ``errno`` the name of the error of the system call that failed.
     """
 
     conn: int
@@ -169,9 +169,9 @@ def read_starts(recording: Recording, program: str) -> list[ConnectionStart]:
     return _parse_events(ConnectionStart, _events(recording, program, "start"))
 
 
-def read_ends(recording: Recording, program: str) -> list[ConnectionEnd]:
-    """Return the ends of the connections of a ``flow``."""
-    return _parse_events(ConnectionEnd, _events(recording, program, "end"))
+def read_terminations(recording: Recording, program: str) -> list[ConnectionTermination]:
+    """Return the terminations of the connections of a ``flow``."""
+    return _parse_events(ConnectionTermination, _events(recording, program, "end"))
 
 
 def read_responses(recording: Recording, program: str) -> list[Response]:
@@ -217,7 +217,7 @@ def _parse_events(kind: type[_T], events: Iterable[Mapping[str, Any]]) -> list[_
     return [kind(**{name: event[name] for name in names if name in event}) for event in events]
 
 
-def goodput(received: int, elapsed_s: float, name: str) -> float:
+def compute_goodput(received: int, elapsed_s: float, name: str) -> float:
     """Return the mean rate in bit/s. :raises LabError: if the data took no time."""
     if not received:
         return 0.0
@@ -227,7 +227,7 @@ def goodput(received: int, elapsed_s: float, name: str) -> float:
     return 8 * received / elapsed_s
 
 
-def percentiles(values: Sequence[float], prefix: str, unit: str, wanted: Sequence[int]) -> dict[str, float]:
+def compute_percentiles(values: Sequence[float], prefix: str, unit: str, wanted: Sequence[int]) -> dict[str, float]:
     """Return ``PREFIX_pNN_UNIT`` of ``values``, by nearest rank."""
     ordered = sorted(values)
     if not ordered:
@@ -235,12 +235,12 @@ def percentiles(values: Sequence[float], prefix: str, unit: str, wanted: Sequenc
     return {f"{prefix}_p{each}_{unit}": nearest_rank_quantile(ordered, each) for each in wanted}
 
 
-def completion_metrics(times_s: list[float]) -> dict[str, float]:
+def compute_completion_metrics(times_s: list[float]) -> dict[str, float]:
     """Return mean and percentiles of completion times."""
     if not times_s:
         return {}
     mean = sum(times_s) / len(times_s)
-    return {"completion_mean_s": mean, **percentiles(times_s, "completion", "s", (50, 95, 99))}
+    return {"completion_mean_s": mean, **compute_percentiles(times_s, "completion", "s", (50, 95, 99))}
 
 
 def read_failures(recording: Recording, name: str, *, at_once: bool) -> Failures:
@@ -254,37 +254,41 @@ def read_failures(recording: Recording, name: str, *, at_once: bool) -> Failures
     zero_ns = read_zero_ns(recording)
     begun = read_start_ns(recording, client) + zero_ns if at_once else None
     started = {start.conn: start.t_ns for start in read_starts(recording, client)}
-    ends = read_ends(recording, client)
+    terminations = read_terminations(recording, client)
     failed = [
-        _failure(end, zero_ns, started.get(end.conn, begun), was_established=end.conn in started)
-        for end in ends
-        if _is_failure(end)
+        _failure(
+            termination, zero_ns, started.get(termination.conn, begun), was_established=termination.conn in started
+        )
+        for termination in terminations
+        if _is_failure(termination)
     ]
-    failed_there = {end.conn for end in ends if _is_failure(end)}
+    failed_there = {termination.conn for termination in terminations if _is_failure(termination)}
     accepted = {start.conn: start for start in read_starts(recording, server)}
-    for end in read_ends(recording, server):
-        start = accepted.get(end.conn)
+    for termination in read_terminations(recording, server):
+        start = accepted.get(termination.conn)
         # A connection that failed before its header came may be any that failed at the client.
         is_known = start.client_conn in failed_there if start is not None else bool(failed_there)
-        if _is_failure(end) and not is_known:
-            failure = _failure(end, zero_ns, start.t_ns if start is not None else None, was_established=True)
+        if _is_failure(termination) and not is_known:
+            failure = _failure(termination, zero_ns, start.t_ns if start is not None else None, was_established=True)
             failed.append(replace(failure, side="server"))
-    return Failures(len(ends), tuple(failed))
+    return Failures(len(terminations), tuple(failed))
 
 
-def _is_failure(end: ConnectionEnd) -> bool:
-    return bool(end.error) and end.error != _INTERRUPTED
+def _is_failure(termination: ConnectionTermination) -> bool:
+    return bool(termination.error) and termination.error != _INTERRUPTED
 
 
-def _failure(end: ConnectionEnd, zero_ns: int, begun_ns: int | None, *, was_established: bool) -> Failure:
-    at_s, after_s = (end.t_ns - zero_ns) / NS, _duration(end, begun_ns)
-    return Failure(str(end.error), at_s, after_s, was_established, end.errno)
+def _failure(
+    termination: ConnectionTermination, zero_ns: int, begun_ns: int | None, *, was_established: bool
+) -> Failure:
+    at_s, after_s = (termination.t_ns - zero_ns) / NS, _duration(termination, begun_ns)
+    return Failure(str(termination.error), at_s, after_s, was_established, termination.errno)
 
 
-def _duration(end: ConnectionEnd, begun_ns: int | None) -> float | None:
-    if end.error == _GIVEN_UP:
+def _duration(termination: ConnectionTermination, begun_ns: int | None) -> float | None:
+    if termination.error == _GIVEN_UP:
         return _PATIENCE_S
-    return None if begun_ns is None else (end.t_ns - begun_ns) / NS
+    return None if begun_ns is None else (termination.t_ns - begun_ns) / NS
 
 
 def reading_of_failures(recording: Recording, name: str, failures: Failures) -> Reading:

@@ -21,15 +21,15 @@ from mptcplab.workload.failures import FlowWorkload
 from mptcplab.workload.outputs import (
     NS,
     Arrivals,
-    ConnectionEnd,
+    ConnectionTermination,
     Item,
     Items,
     Reading,
     TimedMessages,
-    percentiles,
+    compute_percentiles,
     read_arrivals,
-    read_ends,
     read_starts,
+    read_terminations,
     reading_of_failures,
 )
 from mptcplab.workload.recorded import client_program, read_zero_ns, server_program
@@ -103,7 +103,7 @@ def delay_metrics(arrived: Sequence[Message], sent: int) -> dict[str, float]:
     delays = [message.delay_ms for message in arrived]
     if delays:
         metrics["delay_mean_ms"] = sum(delays) / len(delays)
-        metrics |= percentiles(delays, "delay", "ms", (50, 95, 99))
+        metrics |= compute_percentiles(delays, "delay", "ms", (50, 95, 99))
         metrics["delay_max_ms"] = max(delays)
     if len(delays) > 1:
         metrics["jitter_ms"] = sum(abs(b - a) for a, b in pairwise(delays)) / (len(delays) - 1)
@@ -143,7 +143,7 @@ class TimedWorkload(FlowWorkload):
 
     samples_itself = True
     connects_at_once = True
-    smallest: ClassVar[Mapping[str, Any]] = {"duration": "1 s"}
+    example: ClassVar[Mapping[str, Any]] = {"duration": "1 s"}
     advice: ClassVar[Mapping[str, str]] = {"direction": REVERSE_ADVICE}
 
     if TYPE_CHECKING:
@@ -202,13 +202,16 @@ class TimedWorkload(FlowWorkload):
     def read(self, recording: Recording, name: str) -> Reading:
         """Return the received bytes over the configured duration, or longer if the last message arrived later."""
         sending, receiving = self._sides(name)
-        sender, received = next(iter(read_ends(recording, sending)), None), read_ends(recording, receiving)
+        sender, received = (
+            next(iter(read_terminations(recording, sending)), None),
+            read_terminations(recording, receiving),
+        )
         if not received and read_starts(recording, receiving):
             raise LabError(f"{name}: the receiver's report has no end", hint=f"see out/{receiving}.out")
         if sender is None or sender.first_ns is None:
             return reading_of_failures(recording, name, self.failed_connections(recording, name))
         # A receiver without output, or without a connection, has received nothing.
-        report = ConnectionEnd(conn=0, t_ns=0, bytes=0, messages=0)
+        report = ConnectionTermination(conn=0, t_ns=0, bytes=0, messages=0)
         report = next((end for end in received if end.messages is not None), report)
         sent = self._count_sent(recording, name, sender)
         if sent is None:
@@ -219,11 +222,13 @@ class TimedWorkload(FlowWorkload):
         metrics = self._metrics(recording, receiving, sent, report)
         return Reading(8 * report.bytes / elapsed, elapsed, metrics)
 
-    def _count_sent(self, recording: Recording, name: str, sender: ConnectionEnd) -> int | None:  # noqa: ARG002
+    def _count_sent(self, recording: Recording, name: str, sender: ConnectionTermination) -> int | None:  # noqa: ARG002
         """Return the number of messages that were sent; None if the sender does not report it."""
         return sender.messages
 
-    def _metrics(self, recording: Recording, receiver: str, sent: int, report: ConnectionEnd) -> dict[str, float]:
+    def _metrics(
+        self, recording: Recording, receiver: str, sent: int, report: ConnectionTermination
+    ) -> dict[str, float]:
         """Return the metrics of the ``sent`` messages; ``report`` is the last event of the receiver's output."""
         raise NotImplementedError
 
@@ -245,7 +250,7 @@ class PacedWorkload(TimedWorkload):
                 raise idle("does nothing over UDP", "remove it, or use another protocol", key)
         return self
 
-    def _count_sent(self, recording: Recording, name: str, sender: ConnectionEnd) -> int | None:
+    def _count_sent(self, recording: Recording, name: str, sender: ConnectionTermination) -> int | None:
         """See the base class. What was due after the connection had failed counts as sent: it is lost, too."""
         if sender.messages is None or not self.failed_connections(recording, name).failed:
             return sender.messages
@@ -270,13 +275,13 @@ class PacedWorkload(TimedWorkload):
     def timed_messages(self, recording: Recording, name: str) -> TimedMessages | None:
         """See the base class; the first message is due when sending begins."""
         sending, receiving = self._sides(name)
-        ends = read_ends(recording, sending)
-        if not ends or ends[0].first_ns is None:
+        terminations = read_terminations(recording, sending)
+        if not terminations or terminations[0].first_ns is None:
             return None
-        sent = self._count_sent(recording, name, ends[0])
+        sent = self._count_sent(recording, name, terminations[0])
         if sent is None:
             return None
-        begun_s = (ends[0].first_ns - read_zero_ns(recording)) / NS
+        begun_s = (terminations[0].first_ns - read_zero_ns(recording)) / NS
         interval_s = int(self.interval) / NS
         arrived = self._read_messages(recording, receiving)
         lost = sorted(set(range(sent)) - {message.number for message in arrived})

@@ -149,8 +149,11 @@ def read_workloads(recording: Recording) -> list[RecordedWorkload]:
 
 
 def read_workload(recording: Recording, name: str) -> RecordedWorkload:
-    """Return one workload of a run."""
-    return next(workload for workload in read_workloads(recording) if workload.name == name)
+    """Return one workload of a run. :raises ValueError: if the run has none of this name."""
+    recorded = next((workload for workload in read_workloads(recording) if workload.name == name), None)
+    if recorded is None:
+        raise ValueError(f"the run has no workload '{name}'")
+    return recorded
 
 
 def read_programs(recording: Recording) -> list[RecordedProgram]:
@@ -163,9 +166,14 @@ def read_programs(recording: Recording) -> list[RecordedProgram]:
     ]
 
 
+def _find_program(recording: Recording, name: str) -> RecordedProgram | None:
+    return next((program for program in read_programs(recording) if program.name == name), None)
+
+
 def read_start_ns(recording: Recording, program: str) -> int:
     """Return the start of a program, in ns from time zero. :raises ValueError: if it is unknown."""
-    start_ns = next(run for run in read_programs(recording) if run.name == program).start_ns
+    recorded = _find_program(recording, program)
+    start_ns = None if recorded is None else recorded.start_ns
     if start_ns is None:
         raise ValueError(f"the start of {program} is unknown")
     return start_ns
@@ -173,7 +181,8 @@ def read_start_ns(recording: Recording, program: str) -> int:
 
 def read_span_ns(recording: Recording, program: str) -> tuple[int, int]:
     """Return the start and end of a program, in ns from time zero. :raises ValueError: if they are unknown."""
-    span = next(run for run in read_programs(recording) if run.name == program).span_ns
+    recorded = _find_program(recording, program)
+    span = None if recorded is None else recorded.span_ns
     if span is None:
         raise ValueError(f"the times of {program} are unknown")
     return span

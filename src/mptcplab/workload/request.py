@@ -14,7 +14,7 @@ from mptcplab.steps import Call, Program
 from mptcplab.units import Size
 from mptcplab.workload.context import FLOW, WorkloadContext, client, server, socket_options
 from mptcplab.workload.failures import FlowWorkload
-from mptcplab.workload.outputs import NS, Item, Items, Reading, goodput, read_responses, reading_of_failures
+from mptcplab.workload.outputs import NS, Item, Items, Reading, compute_goodput, read_responses, reading_of_failures
 from mptcplab.workload.recorded import client_program, read_zero_ns
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class RequestWorkload(FlowWorkload):
     samples_itself = True
     server_sends = True
     has_control_connections = False
-    smallest: ClassVar[Mapping[str, Any]] = {"duration": "1 s"}
+    example: ClassVar[Mapping[str, Any]] = {"duration": "1 s"}
     noun: ClassVar[str] = "requests"
     """The noun for what it delivers one by one."""
     time: ClassVar[str] = "response time"
@@ -115,7 +115,7 @@ class RequestWorkload(FlowWorkload):
         times = [(answer.t_ns - answer.asked_ns) / NS for answer in answers]
         begun = min(answer.asked_ns for answer in answers)
         elapsed = (self.last_ns(recording, name, begun, max(answer.t_ns for answer in answers)) - begun) / NS
-        rate = goodput(sum(answer.response for answer in answers), elapsed, name)
+        rate = compute_goodput(sum(answer.response for answer in answers), elapsed, name)
         return Reading(rate, elapsed, self._metrics(times))
 
     def items(self, recording: Recording, name: str) -> Items:

@@ -12,7 +12,7 @@ from mptcplab.fields import Microseconds, Misnomers, Time, TimeDistribution, Who
 from mptcplab.units import Duration, Size
 from mptcplab.workload import cost
 from mptcplab.workload.context import microseconds
-from mptcplab.workload.outputs import percentiles
+from mptcplab.workload.outputs import compute_percentiles
 from mptcplab.workload.request import RequestWorkload
 
 
@@ -81,4 +81,4 @@ class Requests(RequestWorkload):
     def _metrics(cls, times_s: list[float]) -> dict[str, float]:
         times_ms = [1e3 * time for time in times_s]
         metrics = {"requests": float(len(times_s)), "response_max_ms": max(times_ms)}
-        return metrics | percentiles(times_ms, "response", "ms", (50, 95, 99))
+        return metrics | compute_percentiles(times_ms, "response", "ms", (50, 95, 99))

@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 
 from mptcplab.fields import Misnomers, Time, value_error
 from mptcplab.units import Duration, Size
-from mptcplab.workload.outputs import MS, ConnectionEnd
+from mptcplab.workload.outputs import MS, ConnectionTermination
 from mptcplab.workload.paced import Message, PacedWorkload, stream_metrics
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class Stream(PacedWorkload):
     def _count(self) -> float:
         return float(self.duration) / float(self.interval)
 
-    def _metrics(self, recording: Recording, receiver: str, sent: int, _: ConnectionEnd) -> dict[str, float]:
+    def _metrics(self, recording: Recording, receiver: str, sent: int, _: ConnectionTermination) -> dict[str, float]:
         arrived = self._read_messages(recording, receiver)
         return stream_metrics(arrived, sent, self._latest_ms(arrived))
 

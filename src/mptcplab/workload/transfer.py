@@ -21,7 +21,16 @@ from mptcplab.units import Size
 from mptcplab.workload import cost
 from mptcplab.workload.context import FLOW, WorkloadContext, client, server, with_algorithms
 from mptcplab.workload.failures import WorkloadWithFailures, errno_at_end, sampled_bytes
-from mptcplab.workload.outputs import NO_FAILURES, NS, Failure, Failures, Reading, goodput, quote_output, read_checksums
+from mptcplab.workload.outputs import (
+    NO_FAILURES,
+    NS,
+    Failure,
+    Failures,
+    Reading,
+    compute_goodput,
+    quote_output,
+    read_checksums,
+)
 from mptcplab.workload.recorded import client_program, read_programs, read_span_ns, read_workload, server_program
 
 if TYPE_CHECKING:
@@ -45,7 +54,7 @@ class Transfer(WorkloadWithFailures):
     """A file through ``socat``, timed as by ``time nc``, with a comparison of checksums."""
 
     is_bulk = True
-    smallest: ClassVar[Mapping[str, Any]] = {"size": "1 kB"}
+    example: ClassVar[Mapping[str, Any]] = {"size": "1 kB"}
 
     kind: Literal["transfer"]
     size: Size
@@ -101,12 +110,12 @@ class Transfer(WorkloadWithFailures):
         start_ns, end_ns = read_span_ns(recording, client_program(name))
         elapsed = (end_ns - start_ns) / NS
         if _has_failed(recording, name):
-            return Reading(goodput(self._read_part(recording, name), elapsed, name), elapsed)
+            return Reading(compute_goodput(self._read_part(recording, name), elapsed, name), elapsed)
         sums = {side: read_checksums(recording, f"{name}.{side}")[0] for side in ("client", "server")}
         if sums["client"] != sums["server"]:
             hint = f"see out/{name}.client.err and out/{name}.server.err"
             raise LabError(f"{name}: the received data differs from the data sent", hint=hint)
-        return Reading(goodput(sums["server"].bytes, elapsed, name), elapsed)
+        return Reading(compute_goodput(sums["server"].bytes, elapsed, name), elapsed)
 
     def _read_part(self, recording: Recording, name: str) -> int:
         """Return the bytes that arrived until the connection failed. :raises LabError: if it did not fail.

@@ -12,7 +12,7 @@ from mptcplab.errors import Mistake
 from mptcplab.fields import Boolean, Microseconds, Misnomers, TimeDistribution, idle, value_error
 from mptcplab.units import Rate, Size
 from mptcplab.workload.context import microseconds
-from mptcplab.workload.outputs import MS, ConnectionEnd
+from mptcplab.workload.outputs import MS, ConnectionTermination
 from mptcplab.workload.paced import MAX_DATAGRAM, MIN_PACKET, TimedWorkload
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class Udp(TimedWorkload):
     }
 
     only_protocol = "udp"
-    smallest: ClassVar[Mapping[str, Any]] = {"duration": "1 s", "rate": "1 Mbit/s"}
+    example: ClassVar[Mapping[str, Any]] = {"duration": "1 s", "rate": "1 Mbit/s"}
 
     kind: Literal["udp"]
     rate: Rate = Field(description="rate of the payload, while sending", examples=["5 Mbit/s"])
@@ -82,7 +82,9 @@ class Udp(TimedWorkload):
         on, off = float(self.on or 1), float(self.off or 0)
         return float(self.duration) / self.interval_ns * on / (on + off)
 
-    def _metrics(self, _recording: Recording, _receiver: str, sent: int, report: ConnectionEnd) -> dict[str, float]:
+    def _metrics(
+        self, _recording: Recording, _receiver: str, sent: int, report: ConnectionTermination
+    ) -> dict[str, float]:
         count = report.messages or 0
         metrics = {"lost_percent": 100 * max(0.0, 1 - count / sent)} if sent else {}
         return metrics | ({"delay_mean_ms": report.delay_sum_ns / count / MS} if count else {})

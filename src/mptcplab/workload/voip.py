@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 
 from mptcplab.fields import Misnomers, Time, value_error, whole_multiple
 from mptcplab.units import Duration
-from mptcplab.workload.outputs import MS, ConnectionEnd
+from mptcplab.workload.outputs import MS, ConnectionTermination
 from mptcplab.workload.paced import Message, PacedWorkload, call_metrics
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class Voip(PacedWorkload):
     def _count(self) -> float:
         return float(self.duration) / float(self.interval)
 
-    def _metrics(self, recording: Recording, receiver: str, sent: int, _: ConnectionEnd) -> dict[str, float]:
+    def _metrics(self, recording: Recording, receiver: str, sent: int, _: ConnectionTermination) -> dict[str, float]:
         arrived = self._read_messages(recording, receiver)
         return call_metrics(arrived, sent, int(self.playout) / MS, int(self.interval) / MS)
 

@@ -12,7 +12,7 @@ from mptcplab.fields import Microseconds, Time, TimeDistribution, value_error
 from mptcplab.units import Size
 from mptcplab.workload import cost
 from mptcplab.workload.context import microseconds
-from mptcplab.workload.outputs import completion_metrics
+from mptcplab.workload.outputs import compute_completion_metrics
 from mptcplab.workload.request import RequestWorkload
 
 _MAX_FLOWS = 20_000
@@ -23,7 +23,7 @@ _NO_LIMIT = 1_000_000
 class Web(RequestWorkload):
     """Short flows, each on a connection of its own, with random arrivals."""
 
-    smallest: ClassVar[Mapping[str, Any]] = {"duration": "1 s", "interval": "1 s"}
+    example: ClassVar[Mapping[str, Any]] = {"duration": "1 s", "interval": "1 s"}
     first: ClassVar[Mapping[str, str]] = {"interval": "200 ms", "response": "60 kB"}
     noun: ClassVar[str] = "objects"
     time: ClassVar[str] = "completion time"
@@ -68,4 +68,4 @@ class Web(RequestWorkload):
 
     @classmethod
     def _metrics(cls, times_s: list[float]) -> dict[str, float]:
-        return {"flows": float(len(times_s)), **completion_metrics(times_s)}
+        return {"flows": float(len(times_s)), **compute_completion_metrics(times_s)}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Gateways in the lab: real programs between two routers, and the kernels' own counters of all four nodes as a witness.
+"""Gateways in the lab: real programs between two routers, checked by the kernels' counters of all four nodes.
 
 Programs that Debian does not have are tested where they are built: `make lab` builds the smallest of them.
 """

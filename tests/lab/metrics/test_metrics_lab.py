@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 from tests.lab.bench import Bench, note
 
-from mptcplab.metrics.delivery import Delivery, gap_s, read_delivery
+from mptcplab.metrics.delivery import Delivery, compute_gap_s, read_delivery
 from mptcplab.metrics.measure import WorkloadMeasurement, measure
 from mptcplab.metrics.subflows import ends_of
 from mptcplab.recording.record import Recording
@@ -92,7 +92,7 @@ def test_the_exact_gap_is_near_the_sampled_one(bench: Bench) -> None:
     assert described is not None
     assert described.pauses is not None
     sampled = Delivery(described.times, described.total)
-    exact, rough = (gap_s(curve, 10, 20) for curve in (described, sampled))
+    exact, rough = (compute_gap_s(curve, 10, 20) for curve in (described, sampled))
     assert exact is not None
     assert rough is not None
     print(f"exact {exact:.4f} s, sampled {rough:.4f} s")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A path fails without a word: the other one is soon as fast as it can be, with every scheduler of the lab."""
+"""A path fails silently: the other one is soon as fast as it can be, with every scheduler of the lab."""
 
 from __future__ import annotations
 

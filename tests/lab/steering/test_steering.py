@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tests.lab.bench import Bench, client, server
 
-from mptcplab.metrics.catalog.radio import switches
+from mptcplab.metrics.catalog.radio import count_switches
 from mptcplab.plan.compile import compile_plan
 from mptcplab.plan.model import Plan
 from mptcplab.plan.steering import STEER
@@ -72,7 +72,7 @@ def test_traffic_moves_and_files_arrive(bench: Bench, kernel: str) -> None:
     (recording,) = bench.record(RATIO, f"kernel={kernel}")
     log = recording.output("steering")
     moved = _events(log, "moved")
-    assert switches(recording), log
+    assert count_switches(recording), log
     assert {event["verdict"] for event in moved} <= {"moved", "idle"}, moved
     assert any(event["verdict"] == "moved" and event["share"] > 0.5 for event in moved), moved
     last = _events(log, "decision")[-1]
@@ -83,7 +83,7 @@ def test_traffic_moves_and_files_arrive(bench: Bench, kernel: str) -> None:
 def test_fair_moves_once(bench: Bench) -> None:
     """Three terminals at one of two access points: one move makes two and one, and there is nothing to gain then."""
     (recording,) = bench.record(FAIR)
-    assert switches(recording) == 1, recording.output("steering")
+    assert count_switches(recording) == 1, recording.output("steering")
 
 
 def test_a_daemon_that_is_killed_and_starts_again(bench: Bench) -> None:

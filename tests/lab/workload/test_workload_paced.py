@@ -9,7 +9,7 @@ import pytest
 from tests.lab.bench import Bench, note
 
 from mptcplab.metrics.measure import WorkloadMeasurement, measure
-from mptcplab.workload.outputs import ConnectionEnd, read_arrivals, read_ends
+from mptcplab.workload.outputs import ConnectionTermination, read_arrivals, read_terminations
 
 LINE = """
 [topology]
@@ -189,9 +189,9 @@ def test_same_seed_same_traffic(bench: Bench) -> None:
     cross = 'kind = "udp"\nduration = "5 s"\nrate = "1 Mbit/s"\non = "100 ms"\noff = "100 ms"'
     text = LINE.format(line='delay = "1 ms"', workload=cross)
 
-    def describe(seed: int, out: str | None = None) -> list[ConnectionEnd]:
+    def describe(seed: int, out: str | None = None) -> list[ConnectionTermination]:
         (recording,) = bench.record(text, seed=seed, out=out)
-        return read_ends(recording, "it.server")
+        return read_terminations(recording, "it.server")
 
     assert describe(1) == describe(1, "again")
     assert describe(1)[0].messages != describe(2)[0].messages

@@ -39,9 +39,9 @@ def test_files_of_a_failed_run_stay_until_it_succeeds(tmp_path: Path) -> None:
         assert _files(failed) == {"error.txt", "out/bulk.client.out", "captures/client-link1.pcap"}
         assert (failed / "error.txt").read_text() == "it did not end\n"
         assert (failed / "out" / "bulk.client.out").read_text() == output, "the output of the last attempt"
-    assert not store.place(RUN).exists()
+    assert not store.folder_of(RUN).exists()
     _record(store)
-    assert store.place(RUN).is_dir()
+    assert store.folder_of(RUN).is_dir()
     assert not (tmp_path / "failed").exists()
     assert not list((tmp_path / ".work" / "tmp").iterdir())
 

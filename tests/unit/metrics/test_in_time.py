@@ -15,17 +15,16 @@ import polars as pl
 import pytest
 from tests.unit.manifests import manifest
 
-from mptcplab.metrics.catalog.recovery import (
-    Episode,
-    find_recoveries,
-    interruption_s,
-    outage_after_s,
-    outage_s,
-    recovery_metrics,
-    usable_s,
+from mptcplab.metrics.catalog.outages import (
+    FailureInterval,
+    compute_interruption_s,
+    compute_outage_after_s,
+    compute_outage_s,
+    compute_usable_s,
 )
+from mptcplab.metrics.catalog.recovery import compute_recovery_metrics, find_recoveries
 from mptcplab.metrics.column import Subject
-from mptcplab.metrics.delivery import Delivery, timely_delivery
+from mptcplab.metrics.delivery import Delivery, build_timely_delivery
 from mptcplab.metrics.instants import Instant
 from mptcplab.metrics.registry import METRICS
 from mptcplab.metrics.subflows import ends_of
@@ -50,7 +49,7 @@ def _call(delay_ms: Callable[[float], float], *, seconds: float = 10) -> Deliver
     there = [message for message in due if delay_ms(message) < math.inf]
     lost = [message for message in due if delay_ms(message) == math.inf]
     delays = tuple(delay_ms(message) for message in there)
-    curve = timely_delivery(TimedMessages(tuple(there), delays, tuple(lost), LATEST, INTERVAL, 172))
+    curve = build_timely_delivery(TimedMessages(tuple(there), delays, tuple(lost), LATEST, INTERVAL, 172))
     assert curve is not None
     return curve
 
@@ -60,19 +59,19 @@ def _held_up(until_s: float) -> Callable[[float], float]:
     return lambda due: 1000 * (until_s - due) + FAST if DOWN <= due < until_s else FAST
 
 
-def _episode(curve: Delivery) -> Episode:
-    return Episode(FAILURE, curve.end_s, RATE, UP)
+def _interval(curve: Delivery) -> FailureInterval:
+    return FailureInterval(FAILURE, curve.end_s, RATE, UP)
 
 
 def test_a_burst_is_nothing_that_can_be_played() -> None:
     """Held up for 0.85 s: those due in the last 60 ms are in time."""
     curve = _call(_held_up(4.85))
-    assert outage_s(curve, _episode(curve)) == pytest.approx(0.80, abs=0.001), (
+    assert compute_outage_s(curve, _interval(curve)) == pytest.approx(0.80, abs=0.001), (
         "0.85 s less the buffer, in steps of 20 ms"
     )
-    usable = usable_s(curve, _episode(curve))
+    usable = compute_usable_s(curve, _interval(curve))
     assert usable == pytest.approx(0.80, abs=0.001), "the first packet in time, not the window that it makes half full"
-    figures = recovery_metrics(find_recoveries(curve, [FAILURE]))
+    figures = compute_recovery_metrics(find_recoveries(curve, [FAILURE]))
     assert figures["recovery_after_failure_s"] == pytest.approx(0.80, abs=0.001)
 
 
@@ -82,37 +81,39 @@ def test_a_large_buffer_does_not_hide_what_a_failure_interrupts(latest_s: float)
     due = [round(INTERVAL * number, 6) for number in range(1500)]
     there = [instant for instant in due if not DOWN <= instant < 24]
     lost = [instant for instant in due if DOWN <= instant < 24]
-    curve = timely_delivery(
+    curve = build_timely_delivery(
         TimedMessages(tuple(there), (FAST,) * len(there), tuple(lost), 1000 * latest_s, INTERVAL, 172)
     )
     assert curve is not None
-    episode = Episode(FAILURE, curve.end_s, RATE, 24.0)
-    assert interruption_s(curve, episode) == pytest.approx(20.0)
-    assert outage_after_s(curve, episode) == pytest.approx(0.0)
-    assert recovery_metrics(find_recoveries(curve, [FAILURE]))["recovery_after_failure_s"] == pytest.approx(20.0)
+    interval = FailureInterval(FAILURE, curve.end_s, RATE, 24.0)
+    assert compute_interruption_s(curve, interval) == pytest.approx(20.0)
+    assert compute_outage_after_s(curve, interval) == pytest.approx(0.0)
+    assert compute_recovery_metrics(find_recoveries(curve, [FAILURE]))["recovery_after_failure_s"] == pytest.approx(
+        20.0
+    )
 
 
 def test_what_the_buffer_bridges_is_no_outage() -> None:
     curve = _call(_held_up(4.05))
-    assert (outage_s(curve, _episode(curve)), usable_s(curve, _episode(curve))) == (0, 0)
+    assert (compute_outage_s(curve, _interval(curve)), compute_usable_s(curve, _interval(curve))) == (0, 0)
 
 
 def test_a_call_that_stays_late_never_returns() -> None:
     """Bytes keep their rate: by these, it was usable at once."""
     curve = _call(lambda due: FAST if due < DOWN else 500)
-    assert outage_s(curve, _episode(curve)) == math.inf
-    assert usable_s(curve, _episode(curve)) is None
-    assert recovery_metrics(find_recoveries(curve, [FAILURE]))["recovery_after_failure_s"] == math.inf
+    assert compute_outage_s(curve, _interval(curve)) == math.inf
+    assert compute_usable_s(curve, _interval(curve)) is None
+    assert compute_recovery_metrics(find_recoveries(curve, [FAILURE]))["recovery_after_failure_s"] == math.inf
 
 
 def test_lost_packets_are_silence() -> None:
     curve = _call(lambda due: math.inf if DOWN <= due < 5 else FAST)
     assert curve.pauses == pytest.approx(np.array([[4.0, 5.0]]))
-    assert outage_s(curve, _episode(curve)) == pytest.approx(1.0)
+    assert compute_outage_s(curve, _interval(curve)) == pytest.approx(1.0)
 
 
 def test_without_messages_there_is_nothing() -> None:
-    assert timely_delivery(TimedMessages((), (), (), LATEST, INTERVAL, 172)) is None
+    assert build_timely_delivery(TimedMessages((), (), (), LATEST, INTERVAL, 172)) is None
 
 
 def _subject(folder: Path, kind: str, late_before: float) -> Subject:

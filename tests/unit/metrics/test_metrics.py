@@ -238,7 +238,7 @@ def test_groups_of_subflows() -> None:
         SocketSample("i", "j", token=0),
         SocketSample("k", "l"),
     ]
-    assert [len(group) for group in subflows.group(samples).values()] == [2, 2, 1, 1]
+    assert [len(group) for group in subflows.group_by_connection(samples).values()] == [2, 2, 1, 1]
 
 
 @pytest.mark.parametrize(
@@ -254,8 +254,8 @@ def test_path_names(local: str, remote: str, name: str) -> None:
 
 
 def test_shares_of_nothing() -> None:
-    assert subflows.shares([], PLACES) == {}
-    assert subflows.shares([[SocketSample("10.0.2.2:1", "10.0.1.1:1", bytes_received=0)]], PLACES) == {}
+    assert subflows.compute_shares([], PLACES) == {}
+    assert subflows.compute_shares([[SocketSample("10.0.2.2:1", "10.0.1.1:1", bytes_received=0)]], PLACES) == {}
 
 
 def test_kernel_s_counters() -> None:

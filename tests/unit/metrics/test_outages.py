@@ -12,20 +12,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mptcplab.metrics.catalog.recovery import (
-    Episode,
-    episodes,
-    interruption_s,
+from mptcplab.metrics.catalog.outages import (
+    FailureInterval,
+    compute_interruption_s,
+    compute_outage_after_s,
+    compute_outage_s,
+    compute_usable_s,
+    list_failure_intervals,
     longest_outage,
-    outage_after_s,
-    outage_s,
-    usable_curve,
-    usable_s,
+    read_usable_curve,
 )
 from mptcplab.metrics.column import Subject
-from mptcplab.metrics.delivery import Delivery, gap_s, recovery_s
+from mptcplab.metrics.delivery import Delivery, compute_gap_s, compute_recovery_s
 from mptcplab.metrics.instants import Instant
-from mptcplab.metrics.warnings import _sampling_warnings, episode_warnings
+from mptcplab.metrics.warnings import _sampling_warnings, failure_interval_warnings
 
 _BYTE = 8
 _STEP_S, _ROUNDING_S = 0.1, 1e-9
@@ -43,14 +43,14 @@ def _curve(pieces: Sequence[tuple[float, float]]) -> Delivery:
     return Delivery(np.array(times), np.array(total))
 
 
-def _episode(until_s: float, bytes_per_second: float = 1000) -> Episode:
-    return Episode(Instant(10.0, is_failure=True, place="a"), until_s, _BYTE * bytes_per_second)
+def _interval(until_s: float, bytes_per_second: float = 1000) -> FailureInterval:
+    return FailureInterval(Instant(10.0, is_failure=True, place="a"), until_s, _BYTE * bytes_per_second)
 
 
-def test_a_trickle_is_an_outage() -> None:
+def test_a_low_rate_is_an_outage() -> None:
     """Nothing for 1 s, then 5 % of the rate for 2 s: the gap is 1 s, and the outage 3 s."""
     curve = _curve([(10, 1000), (1, 0), (2, 50), (5, 400)])
-    outage = outage_s(curve, _episode(curve.end_s))
+    outage = compute_outage_s(curve, _interval(curve.end_s))
     assert outage is not None
     assert 3 - _ROUNDING_S <= outage <= 3 + _SLACK_S, outage
 
@@ -59,24 +59,24 @@ def test_a_short_interruption_is_as_long_as_it_is() -> None:
     """0.3 s without data are less than a window. They were an outage of zero: no interruption at all."""
     curve = _curve([(10, 1000), (0.3, 0), (5, 400)])
     # From the last sample with new data to the next.
-    assert outage_s(curve, _episode(curve.end_s)) == pytest.approx(0.3 + _STEP_S)
+    assert compute_outage_s(curve, _interval(curve.end_s)) == pytest.approx(0.3 + _STEP_S)
 
 
 def test_without_an_interruption_it_is_the_time_between_two_reads() -> None:
     curve = _curve([(10, 1000), (5, 400)])
-    assert outage_s(curve, _episode(curve.end_s)) == pytest.approx(_STEP_S)
+    assert compute_outage_s(curve, _interval(curve.end_s)) == pytest.approx(_STEP_S)
 
 
 def test_an_exact_pause_is_taken_as_it_is() -> None:
     """A receiver of one connection reports its pauses; that before the failure is none of it."""
     curve = _curve([(10, 1000), (0.3, 0), (5, 400)])
     pauses = np.array([[3.0, 3.4], [9.98, 10.31]])
-    assert outage_s(replace(curve, pauses=pauses), _episode(curve.end_s)) == pytest.approx(0.33)
+    assert compute_outage_s(replace(curve, pauses=pauses), _interval(curve.end_s)) == pytest.approx(0.33)
 
 
 def test_two_outages_are_not_one() -> None:
     curve = _curve([(10, 1000), (2, 0), (2, 1000), (3, 0), (5, 1000)])
-    outage = outage_s(curve, _episode(curve.end_s))
+    outage = compute_outage_s(curve, _interval(curve.end_s))
     assert outage is not None
     assert 3 - _ROUNDING_S <= outage <= 3 + _SLACK_S, outage
 
@@ -84,21 +84,21 @@ def test_two_outages_are_not_one() -> None:
 def test_data_in_pieces_has_no_outage() -> None:
     """Every other second without data, before the failure as after it."""
     curve = _curve([(1, 1000), (1, 0)] * 12)
-    assert outage_s(curve, _episode(curve.end_s)) is None
+    assert compute_outage_s(curve, _interval(curve.end_s)) is None
 
 
 def test_half_of_the_rate_to_expect_is_usable() -> None:
     """400 B/s are 90 % of neither path's 1000 B/s, and half of 800 B/s."""
     curve = _curve([(10, 1000), (3, 0), (5, 400)])
-    assert usable_s(curve, _episode(curve.end_s, 800)) == pytest.approx(3.0)
-    assert usable_s(curve, _episode(curve.end_s, 1000)) is None
-    assert usable_s(curve, _episode(13.5, 800)) is None, "not before the next failure"
+    assert compute_usable_s(curve, _interval(curve.end_s, 800)) == pytest.approx(3.0)
+    assert compute_usable_s(curve, _interval(curve.end_s, 1000)) is None
+    assert compute_usable_s(curve, _interval(13.5, 800)) is None, "not before the next failure"
 
 
 def test_it_is_usable_only_after_the_interruption() -> None:
     """What had arrived already gives the first second its rate; then 5 s have nothing. It was usable after 0 s."""
     curve = _curve([(10, 1000), (0.6, 1000), (5, 0), (5, 1000)])
-    usable = usable_s(curve, _episode(curve.end_s))
+    usable = compute_usable_s(curve, _interval(curve.end_s))
     assert usable is not None
     # The first second with half of the rate that ends after the gap begins half a second before its end.
     assert 5.6 - 0.5 - _STEP_S <= usable <= 5.6, usable
@@ -107,22 +107,24 @@ def test_it_is_usable_only_after_the_interruption() -> None:
 def test_an_interruption_within_a_second_leaves_it_usable() -> None:
     """TCP's own recovery after a full queue: the second that has it still has most of its rate."""
     curve = _curve([(10, 1000), (0.3, 1000), (0.2, 0), (5, 1000)])
-    assert usable_s(curve, _episode(curve.end_s)) == 0
+    assert compute_usable_s(curve, _interval(curve.end_s)) == 0
 
 
 def test_an_interruption_by_the_restoration_is_none_of_the_failure() -> None:
     curve = _curve([(10, 1000), (5.3, 1000), (3, 0), (5, 1000)])
-    assert usable_s(curve, replace(_episode(curve.end_s), restored_s=15.0)) == 0
-    alone = usable_s(curve, _episode(curve.end_s))
+    assert compute_usable_s(curve, replace(_interval(curve.end_s), restored_s=15.0)) == 0
+    alone = compute_usable_s(curve, _interval(curve.end_s))
     assert alone is not None
     assert 8.3 - 0.5 - _STEP_S <= alone <= 8.3, alone
 
 
-def test_half_a_second_of_trickle_before_the_rate_is_usable_at_once() -> None:
+def test_half_a_second_of_low_rate_before_the_rate_is_usable_at_once() -> None:
     """The beginning of the first second with half of the rate may belong to the outage, as docs/metrics.md says."""
     curve = _curve([(10, 1000), (1, 0), (0.4, 50), (5, 1000)])
-    usable = usable_s(curve, _episode(curve.end_s))
-    assert usable == pytest.approx(recovery_s(curve, 10.0, 4000, curve.end_s)), "an ordinary failure has the same"
+    usable = compute_usable_s(curve, _interval(curve.end_s))
+    assert usable == pytest.approx(compute_recovery_s(curve, 10.0, 4000, curve.end_s)), (
+        "an ordinary failure has the same"
+    )
 
 
 def _lossy(mean: float, seconds: float) -> list[tuple[float, float]]:
@@ -132,7 +134,7 @@ def _lossy(mean: float, seconds: float) -> list[tuple[float, float]]:
 
 def _texts(pieces: Sequence[tuple[float, float]], restored_s: float = 20.0) -> list[str]:
     curve = _curve(pieces)
-    return list(episode_warnings(curve, replace(_episode(curve.end_s), restored_s=restored_s)))
+    return list(failure_interval_warnings(curve, replace(_interval(curve.end_s), restored_s=restored_s)))
 
 
 def test_a_line_that_carries_a_tenth_of_its_capacity_is_no_interruption() -> None:
@@ -148,7 +150,7 @@ def test_a_line_that_carries_a_tenth_of_its_capacity_is_no_interruption() -> Non
     ("after", "why"),
     [
         ([(5, 0), (5, 800)], "an interruption"),
-        ([(0.6, 0), (1.5, 60), (8, 600)], "a trickle before the other path carries all: its rate is usual"),
+        ([(0.6, 0), (1.5, 60), (8, 600)], "a low rate before the other path carries all: its rate is usual"),
         ([(10, 0)], "the failure of the only path"),
         ([(0.3, 0), (9.7, 230)], "a rate that is low, but more than two thresholds"),
         ([(10, 1000)], "no interruption"),
@@ -169,35 +171,35 @@ CAPACITIES, LINKS = {"fast": 8000.0, "slow": 800.0}, {"fast": {"fast"}, "slow": 
 
 def test_what_can_be_expected_is_what_the_remaining_path_carries() -> None:
     curve = _curve([(10, 1100), (4, 100), (6, 1100)])
-    (lost,) = episodes(curve, [DOWN_FAST, UP_FAST], CAPACITIES, LINKS)
+    (lost,) = list_failure_intervals(curve, [DOWN_FAST, UP_FAST], CAPACITIES, LINKS)
     assert lost.expected_bps == 800
     assert lost.until_s == curve.end_s, "a restoration does not end it"
     assert lost.restored_s == 14.0
-    (call,) = episodes(_curve([(20, 50)]), [DOWN_FAST], CAPACITIES, LINKS)
+    (call,) = list_failure_intervals(_curve([(20, 50)]), [DOWN_FAST], CAPACITIES, LINKS)
     assert call.expected_bps == pytest.approx(400), "a workload that sends less is not measured against the path"
-    (unknown,) = episodes(curve, [DOWN_FAST], {}, LINKS)
+    (unknown,) = list_failure_intervals(curve, [DOWN_FAST], {}, LINKS)
     assert unknown.expected_bps == pytest.approx(8800)
 
 
 def test_without_any_path_the_best_one_is_expected_back() -> None:
     curve = _curve([(10, 1100), (1, 0), (9, 1100)])
     both = [DOWN_FAST, Instant(10.0, is_failure=True, place="slow"), UP_FAST]
-    assert {episode.expected_bps for episode in episodes(curve, both, CAPACITIES, LINKS)} == {8000}
+    assert {interval.expected_bps for interval in list_failure_intervals(curve, both, CAPACITIES, LINKS)} == {8000}
     later = [DOWN_FAST, UP_FAST, Instant(16.0, is_failure=True, place="slow")]
-    first, second = episodes(curve, later, CAPACITIES, LINKS)
+    first, second = list_failure_intervals(curve, later, CAPACITIES, LINKS)
     assert (first.until_s, second.expected_bps) == (16.0, 8000)
 
 
 @given(st.integers(6, 40), st.integers(0, 9), st.integers(2, 9))
-def test_an_outage_is_as_long_as_the_trickle(tenths: int, percent: int, tens: int) -> None:
-    """Whatever the trickle carries below 10 %, and whatever above 10 % follows."""
+def test_an_outage_is_as_long_as_the_low_rate(tenths: int, percent: int, tens: int) -> None:
+    """Whatever the low rate carries below 10 %, and whatever above 10 % follows."""
     seconds = tenths / 10
     curve = _curve([(10, 1000), (seconds, 10 * percent), (5, 100 * tens)])
-    outage = outage_s(curve, _episode(curve.end_s))
+    outage = compute_outage_s(curve, _interval(curve.end_s))
     assert outage is not None
-    # A window with a trickle of 9 % is low until it has 1/11 of 20 % in it.
+    # A window with a low rate of 9 % is low until it has 1/11 of 20 % in it.
     assert seconds - _STEP_S <= outage <= seconds + _SLACK_S + 0.5, (seconds, percent, tens, outage)
-    gap = gap_s(curve, 10.0, curve.end_s)
+    gap = compute_gap_s(curve, 10.0, curve.end_s)
     assert gap is not None
     assert outage >= gap
 
@@ -205,9 +207,9 @@ def test_an_outage_is_as_long_as_the_trickle(tenths: int, percent: int, tens: in
 def test_an_outage_that_has_not_ended_is_as_unknown_as_its_gap() -> None:
     """The sender went on for 10 s after the last data that arrived: no run says how long the outage would be."""
     curve = replace(_curve([(10, 1000), (3, 0)]), sent_until_s=20.0)
-    assert gap_s(curve, 10.0, curve.end_s) == float("inf")
-    assert outage_s(curve, _episode(curve.end_s)) == float("inf")
-    assert not list(episode_warnings(curve, _episode(curve.end_s)))
+    assert compute_gap_s(curve, 10.0, curve.end_s) == float("inf")
+    assert compute_outage_s(curve, _interval(curve.end_s)) == float("inf")
+    assert not list(failure_interval_warnings(curve, _interval(curve.end_s)))
 
 
 @pytest.mark.parametrize(
@@ -224,9 +226,9 @@ def test_an_interruption_begins_with_the_failure(
     after: list[tuple[float, float]], interruption: float, begins: float, why: str
 ) -> None:
     curve = _curve([(10, 1000), *after])
-    episode = _episode(curve.end_s)
-    times = interruption_s(curve, episode), outage_after_s(curve, episode)
-    # Windows with a trickle are wrong by less than the slack; reads without an interruption have no longest one.
+    interval = _interval(curve.end_s)
+    times = compute_interruption_s(curve, interval), compute_outage_after_s(curve, interval)
+    # Windows with a low rate are wrong by less than the slack; reads without an interruption have no longest one.
     assert times[0] == pytest.approx(interruption, abs=_SLACK_S), f"{why}: {times}"
     assert why.startswith("none") or times[1] == pytest.approx(begins, abs=_SLACK_S), f"{why}: {times}"
 
@@ -235,10 +237,10 @@ def test_an_interruption_begins_with_the_failure(
 def test_an_interruption_without_an_end(later_s: float, interruption: float) -> None:
     """All that was sent after the failure, or after 3 s more, never arrives."""
     curve = replace(_curve([(10 + later_s, 1000), (3, 0)]), sent_until_s=20.0)
-    episode = _episode(curve.end_s)
-    assert outage_s(curve, episode) == float("inf")
-    assert interruption_s(curve, episode) == pytest.approx(interruption), "the endless one begins later"
-    assert outage_after_s(curve, episode) == pytest.approx(later_s)
+    interval = _interval(curve.end_s)
+    assert compute_outage_s(curve, interval) == float("inf")
+    assert compute_interruption_s(curve, interval) == pytest.approx(interruption), "the endless one begins later"
+    assert compute_outage_after_s(curve, interval) == pytest.approx(later_s)
 
 
 @pytest.mark.parametrize(
@@ -248,11 +250,11 @@ def test_an_outage_between_two_samples_may_be_none(step_s: float, outage: float,
     """A newcomer took 0.99989 +- 0.00006 s for an outage that no mode avoids: it was the interval of samples."""
     # Three connections are sampled at nearly the same instants.
     times = np.sort(np.concatenate([np.arange(0.0, 20.0, step_s) + 1e-6 * number for number in range(3)]))
-    known = {usable_curve: Delivery(times, 1000 * times), longest_outage: outage}
+    known = {read_usable_curve: Delivery(times, 1000 * times), longest_outage: outage}
     none: Any = None
     told = list(_sampling_warnings(Subject(none, none, none, none, none, none, known)))
     assert bool(told) == is_told, told
-    exact = {usable_curve: Delivery(times, 1000 * times, np.zeros((0, 2))), longest_outage: outage}
+    exact = {read_usable_curve: Delivery(times, 1000 * times, np.zeros((0, 2))), longest_outage: outage}
     assert list(_sampling_warnings(Subject(none, none, none, none, none, none, exact))) == [], (
         "the receiver reports pauses"
     )

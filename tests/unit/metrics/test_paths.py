@@ -16,19 +16,19 @@ from mptcplab.campaign.contract import describe_scenario
 from mptcplab.metrics.catalog.paths import (
     Reassembly,
     aggregation_benefit,
+    compute_reassemblies,
     path_capacities,
-    reassemblies,
     reassembly_metrics,
     reinjected_bytes,
 )
-from mptcplab.metrics.delivery import Delivery, jain_over_time
-from mptcplab.metrics.registry import METRICS, columns
+from mptcplab.metrics.delivery import Delivery, compute_jain_over_time
+from mptcplab.metrics.registry import METRICS, list_metric_names
 from mptcplab.metrics.subflows import ends_of
 from mptcplab.recording import samples
 from mptcplab.recording.record import FORMAT, Recording
 from mptcplab.scenario.load import load
 from mptcplab.scenario.network import Network
-from mptcplab.workload.outputs import percentiles
+from mptcplab.workload.outputs import compute_percentiles
 
 
 def test_aggregation_benefit_is_that_of_the_paper() -> None:
@@ -137,7 +137,7 @@ def test_reassembly_of_a_recording(tmp_path: Path) -> None:
     (tmp_path / "manifest.json").write_text(json.dumps(manifest({"bulk": {"kind": "flow"}})))
     recording = Recording(tmp_path)
     (ends,) = ends_of(recording)
-    (reassembly,) = reassemblies(recording, ends)
+    (reassembly,) = compute_reassemblies(recording, ends)
     assert reassembly.on_subflows[0] == 1000
     assert reassembly.in_order.tolist() == [1000, 1500, 3000, 4000]
     # 2800 - 160 + 2000 bytes on subflows, for 4000.
@@ -150,28 +150,34 @@ def test_fairness_over_time_sees_turns() -> None:
     first = np.array([0, 10, 20, 20, 20, 30, 40, 40, 40.0])
     second = np.array([0, 0, 0, 10, 20, 20, 20, 30, 40.0])
     curves = [Delivery(times, first), Delivery(times, second)]
-    assert jain_over_time(curves, 0, 8).tolist() == [0.5] * 8
-    assert jain_over_time(curves, 0, 8, window_s=4).tolist() == [1, 1]
-    assert jain_over_time([curves[0], curves[0]], 0, 8).tolist() == [1] * 4, "nobody gets anything in the others"
-    assert len(jain_over_time(curves, 0, 0.5)) == 0
+    assert compute_jain_over_time(curves, 0, 8).tolist() == [0.5] * 8
+    assert compute_jain_over_time(curves, 0, 8, window_s=4).tolist() == [1, 1]
+    assert compute_jain_over_time([curves[0], curves[0]], 0, 8).tolist() == [1] * 4, (
+        "nobody gets anything in the others"
+    )
+    assert len(compute_jain_over_time(curves, 0, 0.5)) == 0
 
 
 def test_percentiles_are_of_nearest_rank() -> None:
-    assert percentiles(list(range(1, 101)), "x", "s", (50, 95, 99)) == {"x_p50_s": 50, "x_p95_s": 95, "x_p99_s": 99}
-    assert percentiles([3.0, 1.0], "x", "s", (50, 99)) == {"x_p50_s": 1, "x_p99_s": 3}
-    assert percentiles([], "x", "s", (50,)) == {}
+    assert compute_percentiles(list(range(1, 101)), "x", "s", (50, 95, 99)) == {
+        "x_p50_s": 50,
+        "x_p95_s": 95,
+        "x_p99_s": 99,
+    }
+    assert compute_percentiles([3.0, 1.0], "x", "s", (50, 99)) == {"x_p50_s": 1, "x_p99_s": 3}
+    assert compute_percentiles([], "x", "s", (50,)) == {}
 
 
 @given(st.lists(st.floats(0, 1e6), min_size=1), st.integers(1, 100))
 def test_a_percentile_is_a_value_with_enough_below(values: list[float], wanted: int) -> None:
-    (percentile,) = percentiles(values, "x", "s", (wanted,)).values()
+    (percentile,) = compute_percentiles(values, "x", "s", (wanted,)).values()
     assert percentile in values
     assert 100 * sum(value <= percentile for value in values) >= wanted * len(values)
 
 
 def test_columns_keep_their_order_and_hide_what_is_not_for_tables() -> None:
     there = [{"mos": 1.0, "aggregation_benefit_of_capacity": 1.0}, {"delay_mean_ms": 1.0}]
-    assert columns(there) == ["delay_mean_ms", "mos"]
-    assert columns(there, hidden=True) == ["delay_mean_ms", "mos", "aggregation_benefit_of_capacity"]
+    assert list_metric_names(there) == ["delay_mean_ms", "mos"]
+    assert list_metric_names(there, hidden=True) == ["delay_mean_ms", "mos", "aggregation_benefit_of_capacity"]
     titles = [metric.heading for metric in METRICS.values()]
     assert len(set(titles)) == len(titles), "columns are told by their titles"

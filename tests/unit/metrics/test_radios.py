@@ -21,21 +21,21 @@ from mptcplab.metrics.radios import (
     RADIO_LINKS,
     AccessPoint,
     access_points,
-    associations,
     changes_of_stations,
     count_roams,
     radio_links,
     radio_samples,
     radio_warnings,
+    read_associations,
 )
 from mptcplab.metrics.rows import RunResult, network_document, scope_rows
 from mptcplab.recording.record import Recording
 from mptcplab.report.network import scope_table
 from mptcplab.results.columns import FRAMES, RUN
 from mptcplab.results.frames import RecordedRun
-from mptcplab.results.frames import associations as associations_frame
-from mptcplab.results.frames import radios as radios_frame
-from mptcplab.results.frames import scope as scope_frame
+from mptcplab.results.frames import build_associations_frame as associations_frame
+from mptcplab.results.frames import build_radios_frame as radios_frame
+from mptcplab.results.frames import build_scope_frame as scope_frame
 
 ZERO_NS = 10 * 10**9
 STATION, AP1, AP2 = "02:00:00:00:00:01", "02:00:00:00:00:02", "02:00:00:00:00:03"
@@ -169,7 +169,7 @@ def test_associations_count_after_time_zero_and_roams_are_changes(walk: Recordin
     ]
     assert count_roams(walk, {"walker"}) == 1
     assert count_roams(walk, ()) == 0
-    assert len(associations(walk)) == 5, "associations of access points and before time zero count, too"
+    assert len(read_associations(walk)) == 5, "associations of access points and before time zero count, too"
 
 
 def test_a_station_that_never_was_associated_is_a_warning(tmp_path: Path) -> None:
@@ -181,7 +181,7 @@ def test_a_station_that_never_was_associated_is_a_warning(tmp_path: Path) -> Non
 
 def test_runs_without_radios_have_none(tmp_path: Path) -> None:
     recording = make_recording(tmp_path / "wired", {}, radios=[])
-    assert (radio_samples(recording), associations(recording), radio_links(recording)) == ((), (), [])
+    assert (radio_samples(recording), read_associations(recording), radio_links(recording)) == ((), (), [])
 
 
 def test_incomplete_lines_are_damage(tmp_path: Path) -> None:

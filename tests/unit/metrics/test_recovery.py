@@ -16,8 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.manifests import manifest
 
-from mptcplab.metrics.catalog.recovery import find_recoveries, recovery_metrics, workload_recoveries
-from mptcplab.metrics.delivery import Delivery, earlier_rate, gap_s, read_delivery, recovery_s
+from mptcplab.metrics.catalog.recovery import compute_recovery_metrics, find_recoveries, workload_recoveries
+from mptcplab.metrics.delivery import Delivery, compute_earlier_rate, compute_gap_s, compute_recovery_s, read_delivery
 from mptcplab.metrics.instants import Instant
 from mptcplab.metrics.subflows import ends_of
 from mptcplab.recording import samples
@@ -41,27 +41,29 @@ CUT = _curve([(10, 1000), (4, 0), (3, 500), (5, 950)])
 
 
 def test_the_rate_before_is_the_mean_of_5_seconds() -> None:
-    assert earlier_rate(CUT, 10) == pytest.approx(8000)
-    assert earlier_rate(CUT, 12) == pytest.approx(8000 * 3 / 5)
-    assert earlier_rate(CUT, 2) == pytest.approx(8000), "since the beginning, if that is less than 5 s ago"
-    assert earlier_rate(CUT, 0) is None
+    assert compute_earlier_rate(CUT, 10) == pytest.approx(8000)
+    assert compute_earlier_rate(CUT, 12) == pytest.approx(8000 * 3 / 5)
+    assert compute_earlier_rate(CUT, 2) == pytest.approx(8000), "since the beginning, if that is less than 5 s ago"
+    assert compute_earlier_rate(CUT, 0) is None
 
 
 def test_a_rate_is_back_with_the_first_window_of_90_percent() -> None:
     """950 B/s begin at 17 s: the window from 16.9 s on has 905 B, that from 16.8 s on 860 B; 900 B count."""
-    assert recovery_s(CUT, 10, 7200, CUT.end_s) == pytest.approx(6.9, abs=1e-6)
-    assert recovery_s(CUT, 10, 7200, 16) is None, "not before the next instant"
-    assert recovery_s(CUT, 2, 7200, 10) == 0, "it never fell"
-    assert recovery_s(CUT, 10, 8000, CUT.end_s) is None, "950 B/s are not enough"
+    assert compute_recovery_s(CUT, 10, 7200, CUT.end_s) == pytest.approx(6.9, abs=1e-6)
+    assert compute_recovery_s(CUT, 10, 7200, 16) is None, "not before the next instant"
+    assert compute_recovery_s(CUT, 2, 7200, 10) == 0, "it never fell"
+    assert compute_recovery_s(CUT, 10, 8000, CUT.end_s) is None, "950 B/s are not enough"
 
 
 def test_a_gap_is_the_longest_pause_around_the_instant() -> None:
-    assert gap_s(CUT, 10, CUT.end_s) == pytest.approx(4.1), "from the last growth at 10.0 s to the first at 14.1 s"
-    assert gap_s(CUT, 12, 13) == pytest.approx(4.1), "the same pause, however much of it the stretch has"
-    assert gap_s(CUT, 2, 9) == pytest.approx(0.1), "samples that follow each other"
+    assert compute_gap_s(CUT, 10, CUT.end_s) == pytest.approx(4.1), (
+        "from the last growth at 10.0 s to the first at 14.1 s"
+    )
+    assert compute_gap_s(CUT, 12, 13) == pytest.approx(4.1), "the same pause, however much of it the stretch has"
+    assert compute_gap_s(CUT, 2, 9) == pytest.approx(0.1), "samples that follow each other"
     described = Delivery(CUT.times, CUT.total, np.array([[1.0, 1.2], [10.01, 14.03]]))
-    assert gap_s(described, 10, CUT.end_s) == pytest.approx(4.02), "the receiver's own pauses come first"
-    assert gap_s(described, 15, 20) is None, "no pause around this time is known: that is not one of 0 s"
+    assert compute_gap_s(described, 10, CUT.end_s) == pytest.approx(4.02), "the receiver's own pauses come first"
+    assert compute_gap_s(described, 15, 20) is None, "no pause around this time is known: that is not one of 0 s"
 
 
 def test_restorations_count_against_the_rate_before_their_failure() -> None:
@@ -74,7 +76,7 @@ def test_restorations_count_against_the_rate_before_their_failure() -> None:
     assert [recovery.level_bps for recovery in instants] == pytest.approx([7200, 7200])
     assert instants[0].recovery_s is None, "not back before the restoration"
     assert instants[1].recovery_s == pytest.approx(2.9, abs=1e-6)
-    figures = recovery_metrics(instants)
+    figures = compute_recovery_metrics(instants)
     assert figures["gap_s"] == pytest.approx(4.1)
     assert figures["recovery_after_failure_s"] == float("inf"), "never within the time that it had"
     assert figures["recovery_after_restoration_s"] == pytest.approx(2.9, abs=1e-6)
@@ -89,19 +91,19 @@ def test_links_that_fail_and_return_together_do_not_end_each_others_time() -> No
         for recovery in find_recoveries(CUT, alone)
         for _ in beside
     ]
-    assert recovery_metrics(together) == recovery_metrics(find_recoveries(CUT, alone))
+    assert compute_recovery_metrics(together) == compute_recovery_metrics(find_recoveries(CUT, alone))
 
 
 def test_a_time_shorter_than_a_window_shows_no_recovery() -> None:
     """It is unknown whether the rate would have been back: that is not the same as never."""
     instants = find_recoveries(CUT, [Instant(10, True), Instant(10.9, False)])
-    assert [recovery.has_time for recovery in instants] == [False, True]
-    assert "recovery_after_failure_s" not in recovery_metrics(instants)
+    assert [recovery.can_observe_recovery for recovery in instants] == [False, True]
+    assert "recovery_after_failure_s" not in compute_recovery_metrics(instants)
 
 
 def test_instants_outside_of_the_transfer_say_nothing() -> None:
     assert find_recoveries(CUT, [Instant(0, True), Instant(30, True)]) == []
-    assert recovery_metrics([]) == {}
+    assert compute_recovery_metrics([]) == {}
 
 
 @given(
@@ -113,14 +115,14 @@ def test_recovery_and_gap_keep_their_bounds(pieces: list[tuple[int, float]], par
     curve = _curve([(2, 1000), *((tenths / 10, speed) for tenths, speed in pieces)])
     instant = part * curve.end_s
     level = share * 8000
-    duration_s = recovery_s(curve, instant, level, curve.end_s)
+    duration_s = compute_recovery_s(curve, instant, level, curve.end_s)
     if duration_s is not None:
         assert 0 <= duration_s <= curve.end_s - instant
         assert curve.rate(instant + duration_s, instant + duration_s + 1) >= level * (1 - 1e-9)
-        lower = recovery_s(curve, instant, level / 2, curve.end_s)
+        lower = compute_recovery_s(curve, instant, level / 2, curve.end_s)
         assert lower is not None
         assert lower <= duration_s, "half the rate is never back later"
-    gap = gap_s(curve, instant, curve.end_s)
+    gap = compute_gap_s(curve, instant, curve.end_s)
     assert gap is None or 0 < gap <= curve.end_s
 
 
@@ -156,7 +158,7 @@ def test_delivery_of_a_recording(tmp_path: Path, kind: str) -> None:
     assert curve is not None
     assert curve.rate(1, 3) == pytest.approx(16_000), "both connections together"
     assert curve.rate(4, 6) == 0
-    assert gap_s(curve, 4, 10) == pytest.approx(2.5)
+    assert compute_gap_s(curve, 4, 10) == pytest.approx(2.5)
     assert workload_recoveries(recording, ends) == [], "nothing failed"
 
 
@@ -188,7 +190,7 @@ def test_the_pauses_of_one_workload_say_nothing_of_another(tmp_path: Path) -> No
     for ends in ends_of(Recording(tmp_path)):
         curve = read_delivery(Recording(tmp_path), ends)
         assert curve is not None
-        gaps[ends.workload] = gap_s(curve, 2.5, 4.9)
+        gaps[ends.workload] = compute_gap_s(curve, 2.5, 4.9)
     assert gaps == {"ask": 3.0, "bulk": pytest.approx(0.1)}
 
 
@@ -198,9 +200,9 @@ def test_a_gap_that_has_not_ended_is_none_of_a_run() -> None:
     sent = replace(curve, sent_until_s=20.0)
     (recovery,) = find_recoveries(sent, [Instant(9.95, True)])
     assert recovery.gap_s == float("inf")
-    assert recovery_metrics([recovery]) == dict.fromkeys(("gap_s", "recovery_after_failure_s"), float("inf"))
+    assert compute_recovery_metrics([recovery]) == dict.fromkeys(("gap_s", "recovery_after_failure_s"), float("inf"))
     at_end = replace(curve, sent_until_s=10.0)
     (recovery,) = find_recoveries(at_end, [Instant(9.95, True)])
-    assert recovery_metrics([recovery]) == {"gap_s": pytest.approx(0.1)}, "the end of the data is not a gap"
+    assert compute_recovery_metrics([recovery]) == {"gap_s": pytest.approx(0.1)}, "the end of the data is not a gap"
     (unknown,) = find_recoveries(curve, [Instant(10.05, True)])
-    assert (unknown.gap_s, recovery_metrics([unknown])) == (None, {})
+    assert (unknown.gap_s, compute_recovery_metrics([unknown])) == (None, {})

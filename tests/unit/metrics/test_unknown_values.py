@@ -25,10 +25,10 @@ from mptcplab.metrics.subflows import (
     MptcpUse,
     Sockets,
     SocketSample,
+    compute_shares,
     data_connections,
     ends_of,
     last_samples,
-    shares,
     sum_known,
 )
 from mptcplab.recording import captures, samples
@@ -49,7 +49,7 @@ def test_a_sum_of_nothing_known_is_not_known() -> None:
     assert sum_known([], "bytes_received") is None
     assert sum_known([silent, silent._replace(bytes_received=0)], "bytes_received") == 0
     assert data_connections([silent, described], "bytes_received") == [[described]]
-    assert shares([[silent, described]], {}) == {"10.0.0.2>10.0.0.1": 1.0}, (
+    assert compute_shares([[silent, described]], {}) == {"10.0.0.2>10.0.0.1": 1.0}, (
         "a path of which nothing is known has no share"
     )
 
@@ -218,17 +218,17 @@ _ZERO_IS_TRUE = {
 }
 
 
-def _makes_zero(text: str) -> bool:
+def _turns_unknown_into_zero(text: str) -> bool:
     return bool(_TO_ZERO.search(_TALLY.sub("", text)))
 
 
-def test_no_code_behind_a_recording_makes_zero_of_nothing() -> None:
+def test_code_that_reads_recordings_never_turns_unknown_into_zero() -> None:
     files = [file for room in _ROOMS for file in ([SOURCE / room] if "." in room else (SOURCE / room).rglob("*.py"))]
     lines = [
         f"{file.relative_to(SOURCE)}:{number}: {line.strip()}"
         for file in files
         for number, line in enumerate(file.read_text().splitlines(), start=1)
-        if _makes_zero(line)
+        if _turns_unknown_into_zero(line)
     ]
     print(lines)
     assert [line for line in lines if not any(text in line for text in _ZERO_IS_TRUE)] == []
@@ -249,4 +249,4 @@ def test_no_code_behind_a_recording_makes_zero_of_nothing() -> None:
     ],
 )
 def test_the_guard_finds(line: str, *, made_up: bool) -> None:
-    assert _makes_zero(line) is made_up
+    assert _turns_unknown_into_zero(line) is made_up

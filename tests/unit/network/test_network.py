@@ -21,7 +21,7 @@ from mptcplab.scenario.trace import parse
 @pytest.mark.parametrize("behaviour", BEHAVIOURS, ids=lambda behaviour: behaviour.name)
 def test_its_minimal_keys_have_an_effect(behaviour: Behaviour[Any]) -> None:
     """It alone is active, pictures show it, and it changes the disciplines unless it never does."""
-    settings, plain = DirectionSettings.model_validate(behaviour.smallest), DirectionSettings()
+    settings, plain = DirectionSettings.model_validate(behaviour.example), DirectionSettings()
     assert [each.name for each in BEHAVIOURS if each.is_active(settings)] == [behaviour.name]
     shapes = any(
         getattr(type(behaviour), method) is not getattr(Behaviour, method) for method in ("netem", "disciplines")

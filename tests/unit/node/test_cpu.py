@@ -12,7 +12,7 @@ import pytest
 from mptcplab.guest.nodes import PATH_MANAGER
 from mptcplab.kernel import data
 from mptcplab.kernel.data import build_options, canonical_variant, has_part, load_inputs, variant_of, with_part
-from mptcplab.metrics.catalog.cpu import cpu_uses, cpu_warnings, parse_use, shares
+from mptcplab.metrics.catalog.cpu import compute_cpu_shares, cpu_uses, cpu_warnings, parse_use
 from mptcplab.metrics.subflows import Ends
 from mptcplab.node.cpu import CHARGED, without_cpu_cost
 from mptcplab.plan.compile import compile_plan
@@ -182,7 +182,7 @@ def test_the_share_is_that_of_the_workloads_time(tmp_path: Path) -> None:
         "half of a full interval, half of a half full one"
     )
     assert use.share(0, 0) == 0
-    assert shares(_make_recording(tmp_path / "r", end_ns=500_000_000), ENDS) == {"server": 1}
+    assert compute_cpu_shares(_make_recording(tmp_path / "r", end_ns=500_000_000), ENDS) == {"server": 1}
 
 
 def test_a_warning_names_the_cpu_that_was_busy(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from tests.unit.command_output import output_of
 from tests.unit.results_folders import make_results
 
 from mptcplab.figure.words import event_marks
-from mptcplab.metrics.instants import changes_rates, changes_shape, instants
+from mptcplab.metrics.instants import changes_rates, changes_shape, read_instants
 from mptcplab.metrics.network import endpoint_states
 from mptcplab.node.words import EndpointEvent, limits_value, parse_limits
 from mptcplab.plan.compile import compile_plan
@@ -172,7 +172,7 @@ def test_readers_know_what_events_left(tmp_path: Path) -> None:
         (2.0, "link2: endpoint changed at server (backup, signal)"),
         (3.0, "client: limits subflows 1, add_addr_accepted 8"),
     ]
-    assert instants(recording) == []
+    assert read_instants(recording) == []
     assert not changes_rates(recording)
     assert not changes_shape(recording)
     asked = {state.host: state.asked for state in endpoint_states(recording)}

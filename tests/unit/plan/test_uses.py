@@ -52,7 +52,7 @@ def test_examples_declare_their_programs(file: Path) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_kinds_declare_their_programs(kind: str, algorithms: dict[str, Any], protocol: str) -> None:
     parameters = {} if kind == "udp" else algorithms
-    workload = {"kind": kind, "from": "client", "to": "server", **KINDS[kind].smallest, **parameters}
+    workload = {"kind": kind, "from": "client", "to": "server", **KINDS[kind].example, **parameters}
     hosts = {name: {"transport": {"protocol": protocol}} for name in ("client", "server")}
     reorder = {"delay": "1 ms", "reorder": "1 %"}
     scenario = {
@@ -73,7 +73,7 @@ def test_nodes_declare_their_programs(kind: str) -> None:
 @pytest.mark.parametrize(
     "keys",
     [
-        *(keys for behaviour in BEHAVIOURS for keys in (behaviour.smallest, behaviour.with_more_programs)),
+        *(keys for behaviour in BEHAVIOURS for keys in (behaviour.example, behaviour.example_with_more_programs)),
         *({"discipline": name} for name in DISCIPLINES),
     ],
 )

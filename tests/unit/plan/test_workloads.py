@@ -20,7 +20,7 @@ from mptcplab.workload.registry import KINDS
 
 #: The required keys of each kind; of a kind that is not listed, its smallest table.
 GOALS: dict[str, dict[str, Any]] = {
-    **{name: dict(kind.smallest) for name, kind in KINDS.items()},
+    **{name: dict(kind.example) for name, kind in KINDS.items()},
     "flow": {"size": "1 MB"},
     "iperf3": {"size": "1 MB"},
     "transfer": {"size": "1 MB"},

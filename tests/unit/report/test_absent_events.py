@@ -19,7 +19,7 @@ from mptcplab.figure import FigureChoice, build_figure, from_results
 from mptcplab.figure.canvas import open_pyplot
 from mptcplab.figure.sweep import sweep_figure
 from mptcplab.metrics.registry import METRICS
-from mptcplab.metrics.rows import ResultRow, reduce, run_result
+from mptcplab.metrics.rows import ResultRow, build_row, run_result
 from mptcplab.report.choosing import choose
 from mptcplab.report.html_sweep import missing_run_notes
 from mptcplab.report.result_table import long_csv, result_table, wide_csv
@@ -128,7 +128,7 @@ def test_a_measurement_keeps_infinite_values_apart(tmp_path: Path, monkeypatch: 
     result = run_result(recording)
     assert result.measured[0].never == (RESTORED,)
     assert RESTORED not in result.measured[0].metrics
-    row = reduce([(result, result.measured[0])])
+    row = build_row([(result, result.measured[0])])
     assert (row.never, RESTORED in row.metrics) == ({RESTORED: (result.seed,)}, False)
 
 

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -17,6 +18,7 @@ from tests.unit.report.test_report import IN_EVERY_ROW, result_row
 from tests.unit.results_folders import make_results
 
 from mptcplab.errors import InputError
+from mptcplab.metrics.column import Column, Display, Scope, ScopeRow
 from mptcplab.metrics.named import unit_of
 from mptcplab.metrics.registry import METRICS
 from mptcplab.metrics.values import choose_unit, percent
@@ -286,7 +288,22 @@ def test_nothing_wraps_in_a_pipe(tmp_path: Path) -> None:
     [([27.0] * 3, "27 (identical)"), ([70_900.0, 70_954.0], "70927 ± 343"), ([0.0, 3.0], "1.50 ± 19.06"), ([5.0], "5")],
 )
 def test_counts_are_whole_where_their_parts_say_nothing(counts: list[float], text: str) -> None:
-    assert network._mean(counts) == text
+    assert _network_cell(counts, type=int) == text
+
+
+def test_numbers_without_spread_print_without_it_in_tables_of_the_network() -> None:
+    alone = Display(with_spread=False)
+    assert _network_cell([27, 27, 27], type=int, display=alone) == "27"
+    assert _network_cell([70_900, 70_954], type=int, display=alone) == "70927"
+    assert _network_cell([1e6, 3e6], display=replace(alone, per=1e6)) == "2.00"
+    assert _network_cell([1e6, 3e6], display=Display(per=1e6)) == "2.00 ± 12.71"
+
+
+def _network_cell(counts: list[float], **keys: Any) -> str:
+    """Return the cell of a column whose value in each run is one of ``counts``."""
+    column: Column[float] = Column(name="counted", definition="a count", value=float, **keys)
+    scope: Scope[float] = Scope(name="counts", read=lambda _: (), keys=(), columns=(column,))
+    return network._cell(column, ScopeRow(scope, {}, tuple(enumerate(counts, start=1))))
 
 
 def test_a_mark_comes_after_the_unit_where_metrics_share_a_cell() -> None:

@@ -43,7 +43,8 @@ UNTYPED = {
         "StoredCloudTable.from_json", "_read_cell", "SelftestVerdicts.from_json",
         "KernelEndpoint.from_json", "DisciplineCounters.from_json", "LinkDirection.from_json", "Ends.from_json",
         "RecordedWorkload.from_json", "RecordedTransport.from_json", "WorkloadBase.from_recording", "_parse_all",
-        "_parse", "_node", "_sample", "_LineEnds.place_of", "_parse_events", "_events", "_error_events",
+        "_parse", "_node", "_build_sample", "_sample", "_LineEnds.place_of", "_parse_events", "_events",
+        "_error_events",
     ),
     "keys of a scenario or of a study, which belong to the kinds of their tables": (
         "LinkDirection.keys", "RecordedWorkload.keys", "read_scenario",
@@ -57,11 +58,12 @@ UNTYPED = {
     "what determined a run, which packs of strangers may have in any form": (
         "PackedRecording.facts", "RecordedRun.facts", "_differences", "run_digest",
     ),
-    "rows of data frames": ("items.rows", "_labels", "_run_row", "_table_row", "_frame"),
+    "rows of data frames": ("build_items_frame.rows", "_labels", "_run_row", "_table_row", "_frame"),
     "parts of JSON data that are written": (
-        "ResultRow._overlaps", "ResultRow._metrics_document", "ResultRow._metric", "network_document", "Drawing.data",
-        "OptionRecord.about", "SubflowEvent.about", "_file_document", "ExperimentFiles.write", "_conditions",
-        "ResultsComparison.conditions", "_Draft.conditions", "BedReport.document", "ExperimentOutcome.document",
+        "ResultRow._overlaps_document", "ResultRow._metrics_document", "ResultRow._metric", "network_document",
+        "Drawing.data", "OptionRecord.about", "SubflowEvent.about", "_file_document", "ExperimentFiles.write",
+        "_conditions", "ResultsComparison.conditions", "_Draft.conditions", "BedReport.document",
+        "ExperimentOutcome.document",
         "Reproduction.documents", "TableReport.document", "_changed_point", "_measurement_facts", "describe",
         "run_changes", "_beds_document", "_cell_document", "_claim_document", "_evidence_document", "_full_document",
         "_quantities", "parameters_document", "scoreboard_document", "study_document", "reference",

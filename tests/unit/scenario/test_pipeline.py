@@ -18,7 +18,16 @@ from mptcplab.scenario.place import SourcePlace
 
 ROOT = Path(__file__).resolve().parents[3]
 #: All functions of :mod:`mptcplab.scenario.load` that take a document first.
-STAGES = ("apply", "apply_axes", "read_sweep", "expand_copies", "expand_topology", "rename_keys", "idle_keys", "check")
+STAGES = (
+    "apply",
+    "apply_axes",
+    "read_sweep",
+    "expand_copies",
+    "expand_topology",
+    "rename_keys",
+    "find_ineffective_keys",
+    "check",
+)
 #: With copies, a topology, a link preset, a trace, events, shared keys, an axis and a zip.
 SCENARIO = """
 title = "All forms of keys"

@@ -16,9 +16,9 @@ from mptcplab.stats import (
     Difference,
     Interval,
     QuantileInterval,
+    assign_group_letters,
     detectable,
     jain_index,
-    letters,
     mean_interval,
     median_interval,
     paired_difference,
@@ -312,11 +312,11 @@ def test_what_no_number_of_runs_settles() -> None:
 
 def test_letters_by_hand() -> None:
     """Piepho 2004: each pair that differs has no letter in common, each other pair has one."""
-    assert letters(3, []) == ["a", "a", "a"]
-    assert letters(3, [(0, 2)]) == ["a", "ab", "b"]
-    assert letters(4, [(0, 1), (0, 2), (0, 3), (1, 3)]) == ["a", "b", "bc", "c"]
+    assert assign_group_letters(3, []) == ["a", "a", "a"]
+    assert assign_group_letters(3, [(0, 2)]) == ["a", "ab", "b"]
+    assert assign_group_letters(4, [(0, 1), (0, 2), (0, 3), (1, 3)]) == ["a", "b", "bc", "c"]
     every = [(first, second) for second in range(30) for first in range(second)]
-    assert letters(30, every)[25:28] == ["z", "a1", "b1"]
+    assert assign_group_letters(30, every)[25:28] == ["z", "a1", "b1"]
 
 
 @pytest.mark.slow
@@ -326,7 +326,7 @@ def test_letters_by_hand() -> None:
 def test_letters_say_which_pairs_differ(drawn: tuple[int, set[tuple[int, int]]]) -> None:
     count, pairs = drawn
     different = sorted({(min(pair), max(pair)) for pair in pairs if max(pair) < count and pair[0] != pair[1]})
-    text = letters(count, different)
+    text = assign_group_letters(count, different)
     for second in range(count):
         for first in range(second):
             assert bool(set(text[first]) & set(text[second])) == ((first, second) not in different)

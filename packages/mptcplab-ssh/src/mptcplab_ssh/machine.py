@@ -53,7 +53,7 @@ class Survey:
         return set(self.sections["programs"].split())
 
     @property
-    def way(self) -> str:
+    def connected_device(self) -> str:
         """The interface by which it answers us; empty if that is not known."""
         words = self.sections["way"].split()
         return words[words.index("dev") + 1] if "dev" in words else ""
@@ -141,7 +141,8 @@ def check_machine(place: str, fitted: FittedNode, survey: Survey, *, copied: Seq
         if not survey.sections[f"address {interface.device}"]:
             hint = "its `ip` cannot print JSON. There: apt-get install iproute2; OpenWrt: opkg install ip-full"
             raise MissingError(f"the machine {place} has no full ip", hint=hint)
-        check_movable(interface.device, survey.sections, user=f"{interface.device} of {place}", way=survey.way)
+        user = f"{interface.device} of {place}"
+        check_movable(interface.device, survey.sections, user=user, connected=survey.connected_device)
 
 
 @dataclass

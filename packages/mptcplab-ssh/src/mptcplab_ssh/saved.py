@@ -249,16 +249,16 @@ def parse_saved(device: str, sections: Mapping[str, str]) -> InterfaceState:
     )
 
 
-def check_movable(device: str, sections: Mapping[str, str], *, user: str, way: str) -> None:
+def check_movable(device: str, sections: Mapping[str, str], *, user: str, connected: str) -> None:
     """Check that ``device`` may be taken and can be given back; ``user`` names it for messages.
 
-    ``way`` is the interface by which the machine answers our connection.
+    ``connected`` is the interface by which the machine answers our connection.
     :raises InputError: saying why not.
     """
     (address,) = (entry for entry in json.loads(sections[f"address {device}"]) if entry.get("ifname"))
     kept = sections[f"sysfs {device}"].split()
     uppers = [name.removeprefix("upper_") for name in kept if name.startswith("upper_")]
-    if device == way:
+    if device == connected:
         message = f"{user} carries the ssh connection itself"
         raise InputError(message, hint="use another interface: a run takes it away from the machine's own network")
     if "master" in address:

@@ -263,9 +263,9 @@ def test_an_interface_that_must_stay_is_refused(changed: dict[str, str], way: st
         "features eth1": "",
         "qdiscs eth1": '[{"kind": "noqueue", "handle": "0:"}]',
     }
-    check_movable("eth1", sections, user="eth1 of a", way="")
+    check_movable("eth1", sections, user="eth1 of a", connected="")
     with pytest.raises(InputError, match=message):
-        check_movable("eth1", sections | changed, user="eth1 of a", way=way)
+        check_movable("eth1", sections | changed, user="eth1 of a", connected=way)
 
 
 #: 100 ppm of the longest round trip drawn, and rounding.

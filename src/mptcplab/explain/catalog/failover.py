@@ -223,7 +223,7 @@ _reason = partial(Reason, kind="failover")
 REASONS = (
     _reason(
         key="silent-path",
-        title="A path fails without a word",
+        title="A path fails silently",
         needs=("waits", "expectations"),
         recognise=_silent_path,
         sentence="nothing arrived for {length} s from {begin} s: {path} failed silently, and TCP notices only by "

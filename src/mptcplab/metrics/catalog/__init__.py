@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""The metrics, one module per concept, with the functions that compute them. ``place`` is their order."""
+"""The metrics, one module per concept, with the functions that compute them. ``order`` sorts their columns."""

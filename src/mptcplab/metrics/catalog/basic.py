@@ -7,7 +7,7 @@ from functools import partial
 
 from mptcplab.lazy import np
 from mptcplab.metrics.column import HIDDEN, Display, Metric, Subject
-from mptcplab.metrics.delivery import BACK, Delivery, read_delivery
+from mptcplab.metrics.delivery import RECOVERED_SHARE, Delivery, read_delivery
 
 _BITS = 1e6
 _entry = partial(Metric, section="basic")
@@ -66,8 +66,8 @@ _SHARE = 0.1
 _MIN_SAMPLES = 20
 
 
-def rise_s(curve: Delivery) -> float | None:
-    """Return the time from the first data to the end of the first window with ``BACK`` of the highest rate, in s.
+def compute_rise_s(curve: Delivery) -> float | None:
+    """Return the time from the first data to the end of the first window with 90 % of the highest rate, in s.
 
     A window is a tenth of the time from the first data to the last, and begins at a sample. None if there are too few
     samples.
@@ -79,12 +79,12 @@ def rise_s(curve: Delivery) -> float | None:
     window = _SHARE * (end - begin)
     begins = curve.times[(curve.times >= begin) & (curve.times + window <= end)]
     rates = curve.rates(begins, window)
-    return float(begins[np.flatnonzero(rates >= BACK * rates.max())[0]] + window - begin)
+    return float(begins[np.flatnonzero(rates >= RECOVERED_SHARE * rates.max())[0]] + window - begin)
 
 
 def _value(subject: Subject) -> float | None:
     curve = read_delivery(subject.recording, subject.ends)
-    return rise_s(curve) if curve is not None else None
+    return compute_rise_s(curve) if curve is not None else None
 
 
 RISE_METRICS = (

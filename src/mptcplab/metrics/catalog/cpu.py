@@ -56,7 +56,7 @@ def parse_use(text: str, *, zero_ns: int) -> CpuUse:
     return CpuUse(totals["calls"], totals["bytes"], totals["busy_ns"], totals["interval_ns"], intervals)
 
 
-def shares(recording: Recording, ends: Ends) -> dict[str, float]:
+def compute_cpu_shares(recording: Recording, ends: Ends) -> dict[str, float]:
     """Return the share of a workload's time in which each CPU was busy, by node."""
     uses = cpu_uses(recording)
     if not uses:
@@ -69,7 +69,7 @@ def shares(recording: Recording, ends: Ends) -> dict[str, float]:
 
 def cpu_warnings(recording: Recording, ends: Ends) -> Iterator[str]:
     """Yield a warning for each CPU that may have been the limit of a workload."""
-    for node, share in shares(recording, ends).items():
+    for node, share in compute_cpu_shares(recording, ends).items():
         if share >= LIMIT:
             yield f"the CPU of {node} was busy {100 * share:.0f} % of the time: it may have been the limit"
 
@@ -78,7 +78,7 @@ def cpu_warnings(recording: Recording, ends: Ends) -> Iterator[str]:
 
 
 def _busiest_share(subject: Subject) -> float | None:
-    values = shares(subject.recording, subject.ends)
+    values = compute_cpu_shares(subject.recording, subject.ends)
     return 100 * max(values.values()) if values else None
 
 

@@ -7,7 +7,7 @@ import math
 
 from mptcplab.lazy import np
 from mptcplab.metrics.column import HIDDEN, Metric, Subject
-from mptcplab.metrics.delivery import Delivery, read_delivery, sent_until_s
+from mptcplab.metrics.delivery import Delivery, read_delivery, read_sent_until_s
 
 _INTERVAL_S = 1.0
 #: An interval with less than this share of the mean goodput is slow.
@@ -41,7 +41,7 @@ def _value(subject: Subject) -> float | None:
     if curve is None:
         return None
     return slow_seconds_share(
-        curve.with_sent_until(sent_until_s(subject.recording, subject.ends)), subject.reading.goodput_bps
+        curve.with_sent_until(read_sent_until_s(subject.recording, subject.ends)), subject.reading.goodput_bps
     )
 
 

@@ -35,7 +35,7 @@ def aggregation_benefit(goodput_bps: float, alone_bps: Sequence[float]) -> float
 
 
 def path_capacities(recording: Recording, workload: str, paths: Iterable[str]) -> list[float] | None:
-    """Return the capacity of each bottleneck of ``paths`` (``access1>link1``, named from the sender's side), in bit/s.
+    """Return the capacity of each bottleneck of ``paths`` (``access1>link1``, named from the sender on), in bit/s.
 
     None if that is unknown: a path has no rate or is behind a NAT, or two paths share a link that is the bottleneck of
     only one of them.
@@ -47,7 +47,7 @@ def path_capacities(recording: Recording, workload: str, paths: Iterable[str]) -
     capacities: dict[Step, float] = {}
     used: dict[Step, int] = {}
     for path in paths:
-        limits = {step: links[step[0]].side(step[1]).payload_bps for step in known[path]}
+        limits = {step: links[step[0]].in_direction(step[1]).payload_bps for step in known[path]}
         rates = {step: rate for step, rate in limits.items() if rate is not None}
         if not rates:
             return None
@@ -150,9 +150,9 @@ def reassembly_metrics(metrics: list[Reassembly], *, reinjected: int | None) -> 
     return values | ({"head_of_line_delay_ms": 1e3 * mean * span / sampled} if sampled > 0 else {})
 
 
-def reassemblies(recording: Recording, ends: Ends) -> list[Reassembly]:
+def compute_reassemblies(recording: Recording, ends: Ends) -> list[Reassembly]:
     """Return the MPTCP connections of a workload; none if its programs do not report them."""
-    return list(_reassemblies(recording, ends)) if ends.receiving is not None else []
+    return list(_find_reassemblies(recording, ends)) if ends.receiving is not None else []
 
 
 def reinjected_bytes(recording: Recording, ends: Ends) -> int | None:
@@ -176,7 +176,7 @@ def reinjected_bytes(recording: Recording, ends: Ends) -> int | None:
     return max(0, carried - needed)
 
 
-def _reassemblies(recording: Recording, ends: Ends) -> Iterator[Reassembly]:
+def _find_reassemblies(recording: Recording, ends: Ends) -> Iterator[Reassembly]:
     connections, subflows = recording.connections, recording.subflows
     if "bytes_received" not in connections.columns or not subflows.height:
         return
@@ -205,10 +205,10 @@ def _counts(samples: pl.LazyFrame, *by: str) -> Iterator[tuple[tuple[Any, ...], 
         yield tuple(names), times.to_numpy().astype(float), received.to_numpy().astype(float)
 
 
-def _metrics(subject: Subject) -> dict[str, float]:
+def _compute_metrics(subject: Subject) -> dict[str, float]:
     if not subject.sockets.use.with_mptcp:
         return {}
-    parts = reassemblies(subject.recording, subject.ends)
+    parts = compute_reassemblies(subject.recording, subject.ends)
     return reassembly_metrics(parts, reinjected=reinjected_bytes(subject.recording, subject.ends))
 
 
@@ -219,7 +219,7 @@ def _entry(name: str, noun: str, unit: str, definition: str, source: str) -> Met
         unit=unit,
         definition=definition,
         source=source,
-        value=lambda subject: subject.compute_once(_metrics).get(name),
+        value=lambda subject: subject.compute_once(_compute_metrics).get(name),
         section="paths",
         display=HIDDEN,
     )
@@ -270,5 +270,5 @@ SHARE = Metric(
     section="paths",
     highest=100,
     by_path=True,
-    display=Display(place=1, in_table=False),
+    display=Display(order=1, in_table=False),
 )

@@ -9,7 +9,7 @@ from functools import partial
 from statistics import fmean
 
 from mptcplab.metrics.column import Display, Metric, Subject
-from mptcplab.metrics.delivery import common_span_s
+from mptcplab.metrics.delivery import find_common_span_s
 from mptcplab.metrics.radios import RadioLink, count_roams, radio_links
 from mptcplab.recording.record import Recording
 from mptcplab.workload.recorded import read_programs, read_zero_ns
@@ -94,17 +94,17 @@ _LOG = "steering"
 _NS = 1e9
 
 
-def _switches(subject: Subject) -> float | None:
-    return switches(subject.recording)
+def _count_switches(subject: Subject) -> float | None:
+    return count_switches(subject.recording)
 
 
-def switches(recording: Recording) -> float | None:
+def count_switches(recording: Recording) -> float | None:
     """Return how many terminals the daemon moved while all workloads ran; None in a run without steering."""
     if not any(program.name == _LOG for program in read_programs(recording)):
         return None
     lines = [json.loads(line) for line in recording.output(_LOG).splitlines() if line.startswith("{")]
     times_s = [(line["t_ns"] - read_zero_ns(recording)) / _NS for line in lines if line["event"] == "switch"]
-    begin_s, end_s = common_span_s(recording) or (0.0, float("inf"))
+    begin_s, end_s = find_common_span_s(recording) or (0.0, float("inf"))
     return float(sum(begin_s <= time_s <= end_s for time_s in times_s))
 
 
@@ -115,6 +115,6 @@ SWITCHES = Metric(
     definition="terminals that the [steering](steering.md) daemon moved while all workloads ran",
     source="the daemon's log",
     section="steering",
-    value=_switches,
+    value=_count_switches,
     display=Display(digits=1),
 )

@@ -31,12 +31,12 @@ class BatchKeys(Part):
 
 
 class Batch(Behaviour[BatchKeys]):
-    """Departures at instants only, for which packets wait: netem's slots, which begin anew after each pause."""
+    """Packets leave at fixed instants, for which they wait: netem's slots, which begin anew after each pause."""
 
     name = "batch"
     model = BatchKeys
-    rank = 70
-    smallest: ClassVar = {"batch": "5 ms"}
+    order = 70
+    example: ClassVar = {"batch": "5 ms"}
 
     def check(self, keys: BatchKeys) -> None:
         """See the base class."""

@@ -60,9 +60,9 @@ class Bottleneck(Behaviour[BottleneckKeys]):
 
     name = "bottleneck"
     model = BottleneckKeys
-    rank = 10
+    order = 10
     at_bottleneck = True
-    smallest: ClassVar = {"rate": "10 Mbit/s"}
+    example: ClassVar = {"rate": "10 Mbit/s"}
     variable: ClassVar = {
         "rate": VariableKey(
             Rate,
@@ -81,7 +81,7 @@ class Bottleneck(Behaviour[BottleneckKeys]):
     }
     needs_rate = ("queue", "burst", "overhead", "discipline", "aqm")
     counters = (EffectCounter("tbf", "drops", "packets that the queue dropped"),)
-    absent = TAIL_DROP
+    caption_if_absent = TAIL_DROP
 
     def check(self, keys: BottleneckKeys) -> None:
         """See the base class."""

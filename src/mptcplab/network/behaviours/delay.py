@@ -79,9 +79,9 @@ class Delay(Behaviour[DelayKeys]):
 
     name = "delay"
     model = DelayKeys
-    rank = 20
-    smallest: ClassVar = {"delay": "10 ms"}
-    with_more_programs: ClassVar = {"delay": "1 ms", "reorder": "1 %"}
+    order = 20
+    example: ClassVar = {"delay": "10 ms"}
+    example_with_more_programs: ClassVar = {"delay": "1 ms", "reorder": "1 %"}
     variable: ClassVar = {
         "delay": VariableKey(Duration, "new delay", {"delay_ms": 10**6}, largest=int(_MAX_DELAY)),
         "jitter": VariableKey(

@@ -31,8 +31,8 @@ class Duplicate(Behaviour[DuplicateKeys]):
 
     name = "duplicate"
     model = DuplicateKeys
-    rank = 50
-    smallest: ClassVar = {"duplicate": "1 %"}
+    order = 50
+    example: ClassVar = {"duplicate": "1 %"}
 
     def chances(self, keys: DuplicateKeys, values: Values, before: LossChances) -> LossChances:  # noqa: ARG002
         """Return a lower minimum: netem passes a packet that is to be copied and lost, and counts no loss."""

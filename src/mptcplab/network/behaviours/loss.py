@@ -36,8 +36,8 @@ class Loss(Behaviour[LossKeys]):
 
     name = "loss"
     model = LossKeys
-    rank = 30
-    smallest: ClassVar = {"loss": "1 %"}
+    order = 30
+    example: ClassVar = {"loss": "1 %"}
     variable: ClassVar = {
         "loss": VariableKey(
             Probability, "new loss; 100 % is a silent failure: use down", {"loss_percent": 10**7}, largest=CERTAIN
@@ -176,8 +176,8 @@ class Bursts(Behaviour[BurstLossKeys]):
 
     name = "burst-loss"
     model = BurstLossKeys
-    rank = 40
-    smallest: ClassVar = {"burst_loss": {"mean": "1 %", "length": "5 packets"}}
+    order = 40
+    example: ClassVar = {"burst_loss": {"mean": "1 %", "length": "5 packets"}}
     counters = (LOST,)
 
     def check(self, keys: BurstLossKeys) -> None:
@@ -236,8 +236,8 @@ class Corrupt(Behaviour[CorruptKeys]):
 
     name = "corrupt"
     model = CorruptKeys
-    rank = 60
-    smallest: ClassVar = {"corrupt": "1 %"}
+    order = 60
+    example: ClassVar = {"corrupt": "1 %"}
 
     def loss_rate(self, keys: CorruptKeys) -> Fraction:
         """See the base class."""

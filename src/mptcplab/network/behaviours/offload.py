@@ -43,8 +43,8 @@ class Offload(Behaviour[OffloadKeys]):
 
     name = "offload"
     model = OffloadKeys
-    rank = 15
-    smallest: ClassVar = {"offload": "64 kB"}
+    order = 15
+    example: ClassVar = {"offload": "64 kB"}
 
     def check(self, keys: OffloadKeys) -> None:
         """See the base class."""
