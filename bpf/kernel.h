@@ -11,7 +11,7 @@
  * map types are part of the kernel's stable interface (linux/bpf.h).
  */
 
-/* The lab kernel's headers of the algorithms are to use their kernel variant. */
+/* Selects the kernel's variant of the lab kernel's headers of the algorithms. */
 #define __KERNEL__
 
 typedef unsigned char u8;

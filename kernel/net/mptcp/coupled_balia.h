@@ -46,7 +46,7 @@ coupled_balia_ratio(const struct coupled_path *paths, u32 n, u32 self)
 /**
  * coupled_balia_increase() - BALIA's increase of a window
  * @paths: the paths of the connection
- * @n: how many, 1 to COUPLED_MAX_PATHS
+ * @n: number of paths, 1 to COUPLED_MAX_PATHS
  * @self: index of the path on which a segment was acked
  *
  * Return: increase per acked segment in 2^-COUPLED_SHIFT segments, at most
@@ -70,7 +70,7 @@ static inline s64 coupled_balia_increase(const struct coupled_path *paths, u32 n
 /**
  * coupled_balia_ssthresh() - BALIA's window after a loss
  * @paths: the paths of the connection
- * @n: how many, 1 to COUPLED_MAX_PATHS
+ * @n: number of paths, 1 to COUPLED_MAX_PATHS
  * @self: index of the path with the loss
  *
  * Return: window in segments, at least 1, or 2 with one path.

@@ -41,7 +41,7 @@ coupled_lia_linked(const struct coupled_path *paths, u32 n)
 /**
  * coupled_lia_increase() - LIA's increase of a window
  * @paths: the paths of the connection
- * @n: how many, 1 to COUPLED_MAX_PATHS
+ * @n: number of paths, 1 to COUPLED_MAX_PATHS
  * @self: index of the path on which a segment was acked
  *
  * Return: increase per acked segment in 2^-COUPLED_SHIFT segments, at most

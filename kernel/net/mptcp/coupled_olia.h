@@ -150,7 +150,7 @@ coupled_olia_moved(const struct coupled_path *path, u32 den)
 /**
  * coupled_olia_increase() - OLIA's increase of a window
  * @paths: the paths of the connection
- * @n: how many, 1 to COUPLED_MAX_PATHS
+ * @n: number of paths, 1 to COUPLED_MAX_PATHS
  * @self: index of the path on which a segment was acked
  * @rule: the metric of the best paths
  *

@@ -90,7 +90,7 @@ static inline u32 coupled_wvegas_held(const struct coupled_wvegas *v, u32 part)
 /**
  * coupled_wvegas_alpha() - packets that a path should have in queues
  * @paths: the paths of the connection; rtt_us is the mean of their last rounds
- * @n: how many, 1 to COUPLED_MAX_PATHS
+ * @n: number of paths, 1 to COUPLED_MAX_PATHS
  * @self: index of the path
  *
  * Return: packets in 2^-COUPLED_WVEGAS_SHIFT, at least 1 unit.
@@ -175,7 +175,7 @@ static inline void coupled_wvegas_settle(struct coupled_wvegas *v)
  * coupled_wvegas_round() - congestion avoidance at the end of a round
  * @v: the path; cwnd, ssthresh, alpha and queue_us are updated
  * @paths: the paths of the connection; rtt_us is the mean of their last rounds
- * @n: how many, 1 to COUPLED_MAX_PATHS
+ * @n: number of paths, 1 to COUPLED_MAX_PATHS
  * @self: index of the path
  */
 static inline void coupled_wvegas_round(struct coupled_wvegas *v, const struct coupled_path *paths,

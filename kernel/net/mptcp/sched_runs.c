@@ -69,10 +69,10 @@ static struct sched_run *runs_split(struct sched_run *run, u64 at)
 }
 
 /*
- * Add a carrier to these bytes, as far as they are in the list. The list is split while
- * it is iterated. This is safe: runs_split() removes nothing, and adds the second part
- * after the current run, from which the iteration goes on. A second part that begins at
- * @end ends it.
+ * Add a carrier to these bytes, as far as they are in the list. Runs are split while the
+ * list is iterated. This is safe: runs_split() removes nothing, and inserts the second
+ * part after the first. After a split at @seq the iteration continues from the second
+ * part. After a split at @end it reaches the second part, which begins at @end, and stops.
  */
 static void runs_mark(struct mptcp_sock *msk, u64 seq, u64 end, u32 carrier)
 {
@@ -148,7 +148,7 @@ u32 mptcp_sched_left_edge(struct mptcp_sock *msk, u64 *len)
 	return run->carriers;
 }
 
-/* The bits of carriers of which every subflow is in TCP_CA_Loss. */
+/* The carrier bits whose subflows are all in TCP_CA_Loss. */
 static u32 lost_carriers(struct mptcp_sock *msk)
 {
 	struct mptcp_subflow_context *subflow;

@@ -8,10 +8,10 @@
  *
  * - A subflow has room if the bytes in its queue do not exceed the free part of its
  *   congestion window, even if they fill it. It gets one segment per decision.
- * - Whether a segment is retransmitted depends on the window and the RTT of its
- *   carriers. They are checked in list order. The check stops at the first window of
- *   at most 4 segments (retransmit), or at the first RTT that is not more than four
- *   times the faster subflow's (do not). If it does not stop, retransmit.
+ * - A segment is not retransmitted if the faster subflow carries it. Otherwise its
+ *   carriers are checked in list order. The check stops at the first window of at most
+ *   4 segments (retransmit), or at the first RTT that is not more than four times the
+ *   faster subflow's (do not retransmit). If it does not stop, retransmit.
  * - Penalties happen at most once per RTT of the faster subflow, counted in jiffies.
  *
  * Deviations, as for all schedulers of the lab: mptcp_sched_class() decides which
