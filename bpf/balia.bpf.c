@@ -2,8 +2,8 @@
 /*
  * BALIA, the Balanced Linked Adaptation algorithm (Peng, Walid, Hwang, Low, 2016), for
  * stock kernels: the counterpart of the lab kernel's mptcp_balia.c. Equations, scales
- * and deviations are in coupled_balia.h; how subflows find each other in
- * coupled.bpf.h. On a TCP socket it is Reno.
+ * and deviations are in coupled_balia.h. coupled.bpf.h explains how subflows share
+ * data. On a TCP socket it behaves as Reno.
  */
 
 #include "kernel.h"

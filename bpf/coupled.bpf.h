@@ -3,41 +3,41 @@
 #define _COUPLED_BPF_H
 
 /*
- * How a coupled congestion control in eBPF finds the other subflows of its
- * connection, and what they have in common: the counterpart of the lab kernel's
- * coupled.c and coupled_window.c, with the names of the functions there.
+ * How coupled congestion controls in eBPF share data between the subflows of a
+ * connection, and the code that they have in common: the counterpart of the lab
+ * kernel's coupled.c and coupled_window.c, with the same function names.
  *
- * A program may neither lock an MPTCP socket nor follow its list of subflows: it
- * would read sockets that are being freed. So, as in the lab kernel, members tell
- * each other: each publishes its path on each ACK of data, in an element of a map
- * that is its own, and a computation reads the elements of its siblings.
+ * A program may neither lock an MPTCP socket nor follow its list of subflows, as it
+ * would read sockets that are being freed. So members share data as in the lab
+ * kernel: on each ACK of data a subflow publishes its path, in its own element of a
+ * map, and a computation reads the elements of its siblings.
  *
- * An element's key is the address of the MPTCP socket and a slot, from 0. A subflow
- * takes the first slot that is free and gives it back in release(). It holds a
- * reference on the MPTCP socket until after that, so the address names one
- * connection for as long as any element has it. Nothing is shared that the last
+ * The key of an element is the address of the MPTCP socket and a slot, from 0. A
+ * subflow takes the first free slot and releases it in release(). It holds a
+ * reference on the MPTCP socket until after that, so the address identifies one
+ * connection as long as any element has it. There is no shared data that the last
  * member would have to remove.
  *
- * The kernel reuses the memory of an element at once. A reader who still looks at
- * one that was given back sees that it is not published: its owner took that back
- * before, under the lock. Once published again, it has the new owner's msk.
+ * The kernel reuses the memory of a deleted element at once. A reader that still
+ * has a pointer to it sees that it is not published, because its owner cleared this
+ * before, under the lock. Once it is published again, it has the new owner's msk.
  *
- * Deviations from the lab kernel: a connection has at most COUPLED_SLOTS members,
- * a further one stays uncoupled and is counted, and after a member has left the next
- * one to join takes its place in the order. A subflow that is alone publishes, too,
- * and counts at once for the second. The settings net.mptcp.coupled_* do not exist:
- * all act as by default.
+ * Deviations from the lab kernel: a connection has at most COUPLED_SLOTS members;
+ * further subflows stay uncoupled and are counted. After a member has left, the next
+ * subflow to join takes its place in the order. A subflow that is alone publishes,
+ * too, and so counts at once when a second one joins. The settings
+ * net.mptcp.coupled_* do not exist: all have their defaults.
  */
 
 #include "coupled_num.bpf.h"
 
-/* Members of a connection; the kernel's path manager makes 9 subflows by default. */
+/* Members of a connection; the kernel's path manager creates up to 9 subflows by default. */
 #define COUPLED_SLOTS		16
 
-/* Subflows with one congestion control on this machine. */
+/* Maximum number of subflows with the same congestion control on this machine. */
 #define COUPLED_MAX_MEMBERS	65536
 
-/* More segments in one ACK than this earn no more growth: no overflow of credit. */
+/* Limit of the segments that one ACK counts for, so that credit cannot overflow. */
 #define COUPLED_MAX_ACKED	16384U
 
 struct coupled_key {
@@ -46,12 +46,12 @@ struct coupled_key {
 };
 
 /**
- * struct coupled_member - what the others may know of a subflow
- * @lock: protects the rest
- * @counts_until: path counts until then, in jiffies
+ * struct coupled_member - data that a subflow publishes to the others
+ * @lock: protects the fields below
+ * @counts_until: jiffies until which @path counts
  * @path: the subflow
  * @msk: address of the MPTCP socket
- * @published: path and counts_until are set
+ * @published: @path and @counts_until are set
  */
 struct coupled_member {
 	struct bpf_spin_lock lock;
@@ -69,24 +69,25 @@ struct {
 	__type(value, struct coupled_member);
 } members SEC(".maps");
 
-/* Subflows that found no slot or no memory. */
+/* Number of subflows that got no slot, or for which allocation failed. */
 u64 uncoupled;
 
 /**
  * struct coupled_sock - a subflow's place in its connection, or a TCP socket
- * @key: of the subflow's member; msk is 0 on a TCP socket, before init(), and where
- *	no slot was free
- * @credit: part of a segment by which the window has grown or shrunk without
- *	that it shows, between -1 and 1, in 2^-COUPLED_SHIFT
+ * @key: of the subflow's member; msk is 0 on a TCP socket, before init(), and if no
+ *	slot was free
+ * @credit: fraction of a segment that is not yet added to or taken from cwnd,
+ *	between -1 and 1, in 2^-COUPLED_SHIFT
  *
- * The first member of each control's private data. All zero is a TCP socket.
+ * The first member of the private data of each congestion control. All zero means a
+ * TCP socket.
  */
 struct coupled_sock {
 	struct coupled_key key;
 	s64 credit;
 };
 
-/* The paths of a connection that count, the one that computes first. */
+/* The paths of a connection that count; the caller's is the first. */
 struct coupled_paths {
 	struct coupled_path path[COUPLED_MAX_PATHS];
 	u32 n;
@@ -108,7 +109,7 @@ static __always_inline u64 coupled_msk(const struct sock *sk)
 	return msk;
 }
 
-/* Join the connection's other subflows. */
+/* Join the members of the subflow's connection. */
 static __always_inline void coupled_init(struct sock *sk)
 {
 	struct coupled_sock *cs = coupled_sk(sk);
@@ -141,7 +142,7 @@ static __always_inline struct coupled_member *coupled_own(const struct sock *sk)
 	return key.msk ? bpf_map_lookup_elem(&members, &key) : NULL;
 }
 
-/* Leave them. */
+/* Leave the members of the connection. */
 static __always_inline void coupled_release(struct sock *sk)
 {
 	struct coupled_sock *cs = coupled_sk(sk);
@@ -157,7 +158,7 @@ static __always_inline void coupled_release(struct sock *sk)
 	cs->key.msk = 0;
 }
 
-/* A round-trip time to compute with, in us. */
+/* Smoothed round-trip time in us, at least 1, so that it can be a divisor. */
 static __always_inline u32 coupled_srtt_us(const struct sock *sk)
 {
 	u32 srtt_us = tcp_sk(sk)->srtt_us >> 3;
@@ -165,13 +166,13 @@ static __always_inline u32 coupled_srtt_us(const struct sock *sk)
 	return max(srtt_us, 1U);
 }
 
-/* Whether an ACK tells of data that has arrived. */
+/* Whether an ACK reports the arrival of new data. */
 static __always_inline bool coupled_delivered(const struct ack_sample *sample)
 {
 	return sample->pkts_acked > 0 || sample->rtt_us >= 0;
 }
 
-/* The window of a subflow that counts in a state: in recovery ssthresh. */
+/* The window that represents a subflow in a TCP_CA_* state: ssthresh in recovery and CWR. */
 static __always_inline u32 coupled_window_in(const struct sock *sk, u32 state)
 {
 	if (state == TCP_CA_CWR || state == TCP_CA_Recovery)
@@ -184,7 +185,7 @@ static __always_inline u32 coupled_window_now(const struct sock *sk)
 	return coupled_window_in(sk, bit_field(inet_csk(sk), icsk_ca_state));
 }
 
-/* Report what a change of state has made of a path. For how long it counts stays. */
+/* Update the published path when the state changes, but not counts_until. */
 static __always_inline void coupled_state(struct sock *sk, u32 state, u64 loss_gap)
 {
 	struct coupled_member *own = coupled_own(sk);
@@ -198,7 +199,7 @@ static __always_inline void coupled_state(struct sock *sk, u32 state, u64 loss_g
 	bpf_spin_unlock(&own->lock);
 }
 
-/* Report a path on which data was acked; it counts from now on. */
+/* Publish a path on which data was acked; it counts from now on. */
 static __always_inline void coupled_publish(struct sock *sk, u32 rtt_us, u64 loss_gap)
 {
 	struct coupled_member *own = coupled_own(sk);
@@ -218,7 +219,7 @@ static __always_inline void coupled_publish(struct sock *sk, u32 rtt_us, u64 los
 	bpf_spin_unlock(&own->lock);
 }
 
-/* Copy a member's path, if it counts. Once over, for good: the clock comes round again. */
+/* Copy a member's path, if it counts. Expiry is sticky, because jiffies wrap. */
 static __always_inline bool coupled_read(struct coupled_member *member, u64 msk, u32 now,
 					 struct coupled_path *path)
 {
@@ -234,9 +235,9 @@ static __always_inline bool coupled_read(struct coupled_member *member, u64 msk,
 }
 
 /*
- * Append the paths of a connection's members that count, but for the one in slot own.
- * This and the computations are global functions: the verifier looks at each on its
- * own. In one piece with their callers they are more than it is willing to follow.
+ * Append the paths of a connection's members that count, except for slot @own. This and
+ * the computations are global functions, which the verifier checks separately. Inlined
+ * into their callers they would exceed its limits.
  */
 __outline int coupled_siblings(struct coupled_paths *all, u64 msk, u64 own)
 {
@@ -261,7 +262,7 @@ __outline int coupled_siblings(struct coupled_paths *all, u64 msk, u64 own)
 	return 0;
 }
 
-/* What a computation has to know of all paths that count, the subflow's own first. */
+/* Copy the paths that count, as input of a computation; the subflow's own is the first. */
 static __always_inline void coupled_collect(struct sock *sk, struct coupled_paths *all)
 {
 	const struct coupled_sock *cs = coupled_sk(sk);
@@ -274,8 +275,8 @@ static __always_inline void coupled_collect(struct sock *sk, struct coupled_path
 }
 
 /*
- * Reno's slow start, if the window is in it. Returns the acked segments that are left
- * for congestion avoidance; 0 too if the window was not what limited the sender.
+ * Reno's slow start, if cwnd is below ssthresh. Return the acked segments that are left
+ * for congestion avoidance; also 0 if the sender was not limited by its window.
  */
 static __always_inline u32 coupled_slow_start(struct sock *sk, u32 acked)
 {
@@ -286,7 +287,7 @@ static __always_inline u32 coupled_slow_start(struct sock *sk, u32 acked)
 	return tcp_in_slow_start(tp) ? tcp_slow_start(tp, acked) : acked;
 }
 
-/* Whole segments of growth become window; the rest waits as credit. */
+/* Add whole segments of credit to cwnd. */
 static __always_inline void coupled_spend(struct sock *sk, u32 segments)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
@@ -294,7 +295,7 @@ static __always_inline void coupled_spend(struct sock *sk, u32 segments)
 	tp->snd_cwnd = min(tp->snd_cwnd + segments, tp->snd_cwnd_clamp);
 }
 
-/* The same downwards, to 1 segment. Below ssthresh it would be slow start again. */
+/* Take whole segments from cwnd, down to 1. ssthresh follows, to avoid slow start. */
 static __always_inline void coupled_repay(struct sock *sk, u32 segments)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
@@ -306,7 +307,7 @@ static __always_inline void coupled_repay(struct sock *sk, u32 segments)
 		tp->snd_ssthresh = cwnd;
 }
 
-/* Congestion avoidance; a path that is alone grows as in Reno. */
+/* Congestion avoidance; a single path grows as in Reno. */
 static __always_inline void coupled_grow(struct sock *sk, u32 n, s64 increase, u32 acked)
 {
 	struct coupled_sock *cs = coupled_sk(sk);
@@ -327,7 +328,7 @@ static __always_inline void coupled_grow(struct sock *sk, u32 n, s64 increase, u
 	cs->credit = credit;
 }
 
-/* Half the window, at least 2 segments; and a fresh start of the fraction. */
+/* Reno's ssthresh: half the window, at least 2 segments. Also reset the credit. */
 static __always_inline u32 coupled_reno_ssthresh(struct sock *sk)
 {
 	coupled_sk(sk)->credit = 0;

@@ -3,12 +3,12 @@
 #define _COUPLED_NUM_BPF_H
 
 /*
- * The arithmetic of coupled_types.h in pieces that the verifier looks at one by one.
- * It follows a program along all its branches with what it knows of the values, and
- * in one piece an equation of these headers has more of them than it is willing to
- * follow. A global function it checks once, for any arguments. So the algorithms'
- * headers, which are included after this one, find such functions under the names of
- * those that they call. A struct coupled_num is passed as one number.
+ * The arithmetic of coupled_types.h in pieces that the verifier checks separately.
+ * The verifier follows all branches of a program, with what it knows of the values,
+ * and an equation of these headers in one piece has more branches than its limits
+ * allow. It checks a global function once, for any arguments. So the headers of the
+ * algorithms, which are included after this one, call such functions under the names
+ * of the original functions. A struct coupled_num is passed as one number.
  */
 
 #include "coupled_types.h"
@@ -65,7 +65,7 @@ __outline u64 num_floor(u64 a, int shift)
 #define coupled_less(a, b)	num_less(coupled_pack(a), coupled_pack(b))
 #define coupled_floor(a, shift)	num_floor(coupled_pack(a), shift)
 
-/* coupled_types.h has these, too, but of the functions before. */
+/* As in coupled_types.h, but with the functions above. */
 __outline u64 num_rate(const struct coupled_path *path)
 {
 	return path ? coupled_pack(coupled_rate(path)) : 0;
@@ -76,7 +76,7 @@ __outline u64 num_gain(const struct coupled_path *path)
 	return path ? coupled_pack(coupled_gain(path)) : 0;
 }
 
-/* Of all paths of the connection: an array of COUPLED_MAX_PATHS. */
+/* Sum over all paths of the connection, in an array of COUPLED_MAX_PATHS. */
 struct coupled_all {
 	struct coupled_path path[COUPLED_MAX_PATHS];
 };

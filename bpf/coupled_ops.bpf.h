@@ -3,13 +3,14 @@
 #define _COUPLED_OPS_BPF_H
 
 /*
- * Operations of controls that want nothing but windows and smoothed round-trip times,
- * and what all programs have. The context of an operation holds its arguments.
+ * Operations of congestion controls that need only windows and smoothed round-trip
+ * times, and declarations that all programs need. The context of an operation holds
+ * its arguments.
  */
 
 #include "coupled.bpf.h"
 
-/* The kernel's functions used here are for programs under this licence only. */
+/* The kernel allows the functions used here only in programs with this licence. */
 char _license[] SEC("license") = "GPL";
 
 OPERATION(void, init)

@@ -3,15 +3,15 @@
 #define _BPF_KERNEL_H
 
 /*
- * As much of the kernel as the programs here use, in place of a vmlinux.h of several
- * megabytes. The loader looks up every field by its name in the type information
- * (BTF) of the running kernel and corrects its offset (CO-RE), so one object fits
- * many kernels; order and gaps here mean nothing. A kernel that lacks a field is
- * refused. Numbers of helpers and of map types are part of the kernel's stable
- * interface (linux/bpf.h).
+ * The part of the kernel's declarations that the programs here use, instead of a
+ * vmlinux.h of several megabytes. The loader looks up every field by its name in the
+ * type information (BTF) of the running kernel and corrects its offset (CO-RE), so one
+ * object fits many kernels; the order of fields and the gaps between them have no
+ * meaning here. A kernel that lacks a field is refused. The numbers of helpers and of
+ * map types are part of the kernel's stable interface (linux/bpf.h).
  */
 
-/* The headers of the algorithms, which are the lab kernel's, are in a kernel here, too. */
+/* Selects the kernel's variant of the lab kernel's headers of the algorithms. */
 #define __KERNEL__
 
 typedef unsigned char u8;
@@ -32,9 +32,10 @@ typedef _Bool bool;
 #define max(a, b)	((a) > (b) ? (a) : (b))
 
 /*
- * An operation of a congestion control, whose context has its arguments, and what
- * registers them. A test replays events through the operations: then they are
- * functions, and replay.h has the socket and the kernel's functions.
+ * OPERATION() defines an operation of a congestion control; its context holds the
+ * arguments. REGISTERED marks the struct that registers the operations. In a test that
+ * replays events, they are plain functions, and replay.h defines the socket and the
+ * kernel's functions.
  */
 #ifdef REPLAY
 #define OPERATION(type, name)	static __always_inline type name(u64 *ctx)
@@ -44,7 +45,7 @@ typedef _Bool bool;
 #define REGISTERED		SEC(".struct_ops")
 #endif
 
-/* Maps, in the form that libbpf reads. */
+/* Macros of map definitions, in libbpf's format. */
 #define __uint(name, value)	int (*name)[value]
 #define __type(name, value)	typeof(value) *name
 
@@ -70,7 +71,7 @@ static long (*const bpf_spin_unlock)(struct bpf_spin_lock *lock) = (void *)94;
 static long (*const bpf_probe_read_kernel)(void *to, u32 size, const void *from) = (void *)113;
 static u64 (*const bpf_jiffies64)(void) = (void *)118;
 
-/* The kernel's structs. Fields are found by name. */
+/* The kernel's structs. The loader finds fields by name. */
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
 struct sock {
@@ -109,7 +110,7 @@ struct ack_sample {
 
 #endif /* REPLAY */
 
-/* What a congestion control registers; libbpf matches the fields by name, too. */
+/* The struct that a congestion control registers; libbpf matches fields by name, too. */
 struct tcp_congestion_ops {
 	void (*init)(struct sock *sk);
 	void (*release)(struct sock *sk);
@@ -144,8 +145,8 @@ extern u32 tcp_slow_start(struct tcp_sock *tp, u32 acked) __ksym;
 extern void tcp_cong_avoid_ai(struct tcp_sock *tp, u32 w, u32 acked) __ksym;
 
 /*
- * The value of a bit field. Its place is another one in every kernel: the compiler
- * leaves its offset, size and shifts to the loader.
+ * The value of a bit field. Its position differs between kernels, so the loader fills in
+ * its offset, size and shifts.
  */
 enum { BIT_FIELD_BYTE, BIT_FIELD_BYTES, BIT_FIELD_LEFT = 4, BIT_FIELD_RIGHT };
 
@@ -216,9 +217,10 @@ static __always_inline u64 div_u64(u64 dividend, u32 divisor)
 }
 
 /*
- * Number of the highest bit that is set, from 1; 0 if none is. The verifier looks at
- * a global function once and on its own, and believes its callers to get any number.
- * Otherwise it would follow 65 known results through each computation, and give up.
+ * Position of the highest bit that is set, from 1; 0 if no bit is set. The verifier
+ * checks a global function once, separately, and assumes that it can return any number.
+ * Otherwise it would follow 65 possible results through each computation, which would
+ * exceed its limits.
  */
 __attribute__((noinline)) int fls64(u64 v)
 {

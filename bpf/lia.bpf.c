@@ -2,8 +2,8 @@
 /*
  * LIA, the Linked Increases Algorithm (RFC 6356), for stock kernels: the counterpart
  * of the lab kernel's mptcp_lia.c. Equations, scales and deviations are in
- * coupled_lia.h; how subflows find each other in coupled.bpf.h. On a TCP socket it
- * is Reno.
+ * coupled_lia.h. coupled.bpf.h explains how subflows share data. On a TCP socket it
+ * behaves as Reno.
  */
 
 #include "kernel.h"

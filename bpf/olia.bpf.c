@@ -2,10 +2,10 @@
 /*
  * OLIA, the Opportunistic Linked Increases Algorithm (Khalili et al., 2012), for stock
  * kernels: the counterpart of the lab kernel's mptcp_olia.c. Equations, scales and
- * deviations are in coupled_olia.h, of whose two rules this one has that of the
- * authors' code; how subflows find each other in coupled.bpf.h. On a TCP socket it is
- * Reno. A loss, for the counts of bytes between losses, is whatever cuts the window:
- * fast recovery, timeout, ECN. One that proves spurious counts as well.
+ * deviations are in coupled_olia.h. Of the two metrics there this uses the one in the
+ * authors' code. coupled.bpf.h explains how subflows share data. On a TCP socket it
+ * behaves as Reno. Bytes between losses are counted between reductions of the window:
+ * by fast recovery, timeout or ECN. A reduction that proves spurious counts as well.
  */
 
 #include "kernel.h"
@@ -28,7 +28,7 @@ static __always_inline u64 olia_loss_gap(const struct sock *sk)
 	return max(olia->gap, since);
 }
 
-/* The steps of coupled_olia_increase(), each for the verifier to look at on its own. */
+/* The steps of coupled_olia_increase(), each of which the verifier checks separately. */
 __outline u32 olia_best(const struct coupled_paths *all)
 {
 	return all ? coupled_olia_best(all->path, all->n, COUPLED_OLIA_KERNEL) : 0;
@@ -39,7 +39,7 @@ __outline u32 olia_largest(const struct coupled_paths *all)
 	return all ? coupled_olia_largest(all->path, all->n, 1) : 0;
 }
 
-/* eps of the first path: its denominator, negative if the window is to shrink, or 0. */
+/* eps of the first path: its denominator, negative if the window shrinks, or 0. */
 __outline int olia_shift(u32 best, u32 largest, u32 n)
 {
 	struct coupled_olia_eps eps = coupled_olia_shift(best, largest, n, 0);
@@ -57,7 +57,7 @@ __outline s64 olia_moved(const struct coupled_path *path, u32 den)
 	return path ? coupled_fixed(coupled_olia_moved(path, den)) : 0;
 }
 
-/* coupled_olia_increase() of the first path; one that is alone has no use for it. */
+/* coupled_olia_increase() of the first path; not used if it is the only path. */
 static __always_inline s64 olia_increase(const struct coupled_paths *all)
 {
 	int den;

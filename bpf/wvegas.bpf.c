@@ -2,8 +2,8 @@
 /*
  * wVegas, weighted Vegas (Cao, Xu, Fu, 2012), for stock kernels: the counterpart of the
  * lab kernel's mptcp_wvegas.c, where rounds and samples are explained. Equations,
- * scales and deviations are in coupled_wvegas.h; how subflows find each other in
- * coupled.bpf.h. On a TCP socket it keeps 10 packets in queues.
+ * scales and deviations are in coupled_wvegas.h. coupled.bpf.h explains how subflows
+ * share data. On a TCP socket it keeps 10 packets in queues.
  */
 
 #include "kernel.h"
@@ -12,7 +12,7 @@
 
 char _license[] SEC("license") = "GPL";
 
-/* A mean of fewer samples than this says little. */
+/* A mean of fewer samples than this is not used. */
 #define WVEGAS_MIN_SAMPLES	3
 
 struct wvegas {
@@ -20,8 +20,8 @@ struct wvegas {
 	u64 rtt_sum;		/* of this round's samples, us */
 	u32 samples;
 	u32 round_end;		/* snd_nxt when the round began */
-	u32 base_rtt_us;	/* smallest ever; 0: none yet */
-	u32 rate_rtt_us;	/* mean of the round that gave the rate; 0: no rate */
+	u32 base_rtt_us;	/* smallest so far; 0: none yet */
+	u32 rate_rtt_us;	/* mean of the round whose rate is published; 0: none */
 	u32 alpha;		/* see struct coupled_wvegas */
 	u32 queue_us;		/* likewise */
 	u64 measuring;
@@ -33,7 +33,7 @@ struct wvegas_round {
 	struct coupled_paths all;
 };
 
-/* Slow start at the end of a round; returns whether it goes on. */
+/* Slow start at the end of a round. Return whether it goes on. */
 __outline int wvegas_slow_start(struct coupled_wvegas *v)
 {
 	return v ? coupled_wvegas_slow_start(v) : 0;
@@ -56,7 +56,7 @@ static __always_inline void wvegas_begin_round(struct sock *sk)
 	w->samples = 0;
 }
 
-/* Take over what a computation has decided. */
+/* Apply the result of a computation to the socket. */
 static __always_inline void wvegas_apply(struct sock *sk, const struct coupled_wvegas *v)
 {
 	struct wvegas *w = inet_csk_ca(sk);

@@ -2,13 +2,14 @@
 /*
  * A scheduler of your own: the subflow with the fewest retransmissions.
  *
- * Among the active subflows with room in their send buffer, the one that has
- * retransmitted the fewest segments since it was made; with as many, the one with the
- * lowest smoothed round-trip time. Backups only if no other subflow is active. Where to
- * retransmit is left to the kernel (no get_retrans), which then asks here, too.
+ * Of the active subflows with room in their send buffer, choose the subflow that has
+ * retransmitted the fewest segments since it was created; of equal ones, the subflow
+ * with the lowest smoothed round-trip time. Backups are used only if no other subflow is
+ * active. There is no get_retrans: the kernel then calls get_send for retransmissions,
+ * too.
  *
- * Only kernels of the MPTCP developers' tree can register it: its types have the
- * iterator of subflows, which mainline lacks.
+ * Only kernels of the MPTCP developers' tree can register it: their types have the
+ * iterator over subflows, which mainline lacks.
  */
 
 #include "vmlinux.h"
@@ -31,7 +32,7 @@ extern bool bpf_sk_stream_memory_free(const struct sock *sk) __ksym;
 extern void mptcp_subflow_set_scheduled(struct mptcp_subflow_context *subflow,
 					bool scheduled) __ksym;
 
-/* The best subflow of one kind, and whether there is any of that kind. */
+/* The best subflow of one kind, and whether any subflow of this kind exists. */
 struct choice {
 	u64 cost;
 	u32 id;

@@ -2,14 +2,14 @@
 /*
  * SEMICOUPLED: Wischik, Raiciu, Greenhalgh, Handley, "Design, implementation and
  * evaluation of congestion control for multipath TCP", NSDI 2011, section 2.4: LIA
- * with a fixed aggressiveness a instead of one that is computed.
+ * with a fixed aggressiveness a instead of a computed one.
  *
  * With windows w in segments, in congestion avoidance, for each acked segment:
  *
  *	w_r += a / sum_k w_k
  *
  * A loss halves w_r as in Reno. Here a is 1: then n paths with equal loss carry
- * sqrt(n) times what one TCP would, and no window grows by more than Reno's
+ * sqrt(n) times as much as one TCP would, and no window grows by more than Reno's
  * 1 / w_r, since the sum holds w_r. With one path it is Reno.
  */
 

@@ -5,7 +5,7 @@
 /*
  * The socket and the kernel's functions for programs that replay events: plain memory
  * in place of a kernel's socket, so that a test decides all that happens to it. The
- * functions are those of net/ipv4/tcp_cong.c as shim.c has them.
+ * functions are copies of net/ipv4/tcp_cong.c, which shim.c defines.
  */
 
 struct sock {
@@ -48,7 +48,7 @@ u64 replay_now;
 
 #define bpf_jiffies64()	replay_now
 
-/* The address of the context is that of the connection: nothing is read. */
+/* The context's address stands for the connection, so nothing is read. */
 #define bpf_probe_read_kernel(to, size, from)	((void)(size), *(to) = (u64)(from))
 
 #define bit_field(s, field)	((s)->field)

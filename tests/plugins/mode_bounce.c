@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* A mode from outside of tools/flow: a byte goes to the server and comes back, so many times. */
+/* A mode from outside of tools/flow: a byte goes to the server and back, a given number of times. */
 #include "conn.h"
 #include "loop.h"
 #include "report.h"

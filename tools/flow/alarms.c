@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
- * The alarms of all connections as a binary heap: a wakeup for one of a thousand connections
- * does not look at the others. At the same instant the older connection comes first.
+ * The alarms of all connections as a binary heap, so that a wakeup for one of a thousand
+ * connections does not visit the others. At the same instant the older connection comes first.
  */
 #include "alarms.h"
 #include "conn.h"
 
 #include <stdlib.h>
 
-/* heap[0] is not used, so that the places above and below are those of halves and doubles. */
+/* heap[0] is not used, so the parent of place i is i / 2 and its children are 2 i and 2 i + 1. */
 static bool is_sooner(const struct conn *one, const struct conn *other)
 {
 	if (one->alarm_at != other->alarm_at)

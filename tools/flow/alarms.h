@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* When connections want to be called next. */
+/* The instants at which connections are to be called next. */
 #ifndef FLOW_ALARMS_H
 #define FLOW_ALARMS_H
 
@@ -15,6 +15,6 @@ struct alarms {
 };
 
 void alarms_set(struct alarms *alarms, struct conn *c, __u64 at);	/* 0 = never */
-struct conn *alarms_first(const struct alarms *alarms);	/* NULL: there is none */
+struct conn *alarms_first(const struct alarms *alarms);	/* NULL if there is none */
 
 #endif

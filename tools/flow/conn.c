@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The life of a connection: made, greeted, handed to its mode, sampled, finished. */
+/* The life of a connection: created, handshake done, passed to its mode, sampled, finished. */
 #include "conn.h"
 #include "loop.h"
 #include "report.h"
@@ -33,7 +33,7 @@ static __u64 sooner(__u64 one, __u64 other)
 	return !one || (other && other < one) ? other : one;
 }
 
-/* When conn_alarm() is to be called; 0 = never. */
+/* The instant at which to call conn_alarm(); 0 = never. */
 static __u64 alarm_at(const struct conn *c)
 {
 	switch (c->state) {
@@ -77,7 +77,7 @@ void conn_fail(struct conn *c, int error)
 	conn_finish(c, error_word(error));
 }
 
-/* Taking the error clears it. */
+/* Return the socket's error. This clears it. */
 static int socket_error(const struct conn *c)
 {
 	int error = 0;
@@ -86,7 +86,7 @@ static int socket_error(const struct conn *c)
 	return getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &error, &len) ? errno : error;
 }
 
-/* Before the end: by the peer, or because the kernel has given the connection up. */
+/* Closed before the end: by the peer, or because the kernel gave up the connection. */
 void conn_closed(struct conn *c)
 {
 	int error = socket_error(c);
@@ -197,8 +197,8 @@ static void name_peer(struct conn *c)
 }
 
 /*
- * UDP has no handshake: the header is sent until something comes back, which is the header as well, or the first
- * message. Errors are those of datagrams before, and say nothing.
+ * UDP has no handshake: the header is sent repeatedly until the server answers, with the header or the first message.
+ * Errors are ignored, as they refer to earlier datagrams.
  */
 static void greet(struct conn *c, __u32 events)
 {
@@ -219,7 +219,7 @@ static void greet(struct conn *c, __u32 events)
 		socklen_t len = sizeof(int);
 		int error;
 
-		/* Taking the error clears it; the next try has its time. */
+		/* Clear the error; the next attempt is scheduled. */
 		getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &error, &len);
 		if (c->greet_at)
 			return;
@@ -255,7 +255,7 @@ static bool is_known(const struct flow *flow, const char *remote)
 	return false;
 }
 
-/* A header from somebody new gets a socket of its own, and the header back. */
+/* A header from a new peer: give it a socket of its own, and send the header back. */
 static void accept_datagram(struct flow *flow)
 {
 	unsigned char header[WIRE_MOST];
@@ -300,7 +300,7 @@ void conn_accept(struct flow *flow)
 	if (fd < 0) {
 		if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
 			die(EXIT_RUNTIME, "cannot accept a connection: %s", strerror(errno));
-		return;	/* the peer gave up before we came to it */
+		return;	/* the peer gave up before accept() */
 	}
 	net_accepted(opt, fd);
 	c = conn_new(flow, fd, flow->accepted++);
@@ -309,14 +309,14 @@ void conn_accept(struct flow *flow)
 	net_format(&remote, c->remote);
 	loop_add(flow, fd, EPOLLIN, c);
 	/*
-	 * Enough: stop looking, but do not close. The kernel needs the listening socket to let
-	 * further subflows join the MPTCP connections that are open.
+	 * All connections were accepted: stop listening for events, but do not close. The kernel
+	 * needs the listening socket for further subflows of open MPTCP connections.
 	 */
 	if (flow->accepted == opt->connections)
 		epoll_ctl(flow->epoll, EPOLL_CTL_DEL, flow->listener, NULL);
 }
 
-/* Never reads past the header, so that the payload can be read with MSG_TRUNC. */
+/* Read no more than the header, so that the payload can be read with MSG_TRUNC. */
 static void read_header(struct conn *c)
 {
 	size_t wanted;
@@ -371,7 +371,7 @@ void conn_alarm(struct conn *c)
 	}
 	if (c->sample_at && c->sample_at <= now) {
 		report_sample(c, false);
-		/* On a slow machine samples may be missed; they are not made up for. */
+		/* On a slow machine samples may be missed; they are not taken later. */
 		c->sample_at += ((now - c->sample_at) / interval + 1) * interval;
 	}
 	at = c->wire.mode->alarm_at(c);

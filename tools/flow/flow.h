@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * flow: one process moves payload over TCP or MPTCP connections and says what the sockets saw.
+ * flow: one process transfers payload over TCP or MPTCP connections and reports the state of
+ * the sockets.
  *
  * One epoll loop serves all connections. A connection starts with a small header in which the
- * client tells the server what it wants. What follows is the matter of a mode (mode.h), each of
- * which is one file.
+ * client tells the server what it wants. The mode (mode.h) defines what follows; each mode is
+ * one file.
  *
- * The program has to run well in a lab kernel whose clock stands still while anything computes:
- * it always sleeps in epoll, and it makes few, large system calls, because there the switch
- * between user and kernel is what costs (real) time.
+ * The program has to run well in a lab kernel whose clock stands still while a program
+ * computes: it always sleeps in epoll, and makes few, large system calls, because switches
+ * between user and kernel mode cost most of the (real) time there.
  */
 #ifndef FLOW_H
 #define FLOW_H
@@ -22,7 +23,7 @@
 
 #define EXIT_RUNTIME 1
 #define EXIT_USAGE 2
-#define EXIT_CONNECTION 3	/* a connection failed, and its end event says why */
+#define EXIT_CONNECTION 3	/* a connection failed; its end event has the reason */
 
 #define NS_PER_S 1000000000ULL
 #define NS_PER_MS 1000000ULL
@@ -38,7 +39,7 @@ struct options;
 
 struct flow {
 	const struct options *opt;
-	const struct mode *mode;	/* of a client's connections; NULL at the server */
+	const struct mode *mode;	/* of the client's connections; NULL at the server */
 	FILE *out;
 	int epoll;
 	int timer;
@@ -49,12 +50,12 @@ struct flow {
 	__u64 finished;
 	bool failed;
 	struct conn *conns;
-	__u64 reaped;		/* of the finished, those that are freed */
-	__u64 read_at;		/* earliest of all connections; 0 = none */
-	bool read_stale;	/* the connection of that instant may no longer read then */
+	__u64 reaped;		/* number of finished connections that are freed */
+	__u64 read_at;		/* earliest read_at of all connections; 0 = none */
+	bool read_stale;	/* the connection with this read_at may have changed it */
 	struct alarms alarms;
 	__u64 now_ns;		/* the clock as read since the last wakeup; 0 = not read yet */
-	__u64 timer_ns;		/* what the timer is set to; 0 = off */
+	__u64 timer_ns;		/* expiry of the timer; 0 = off */
 };
 
 /* main.c */

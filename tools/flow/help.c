@@ -110,7 +110,7 @@ static void put(const char *text)
 		die(EXIT_RUNTIME, "the help text could not be written");
 }
 
-/* What all have, and at its place what each mode adds. */
+/* The help of all modes, with the parts that each mode adds. */
 void help_print(void)
 {
 	const struct mode *const *mode;

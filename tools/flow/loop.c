@@ -2,12 +2,12 @@
 /*
  * The event loop.
  *
- * Two clocks wake it. Samples and the ends of timed sending use a timerfd at absolute times,
- * which is exact. The reads of receivers with a quantum are many, so they use epoll's own
- * timeout, which costs no further system call; the kernel may let that be 0.1 % late.
+ * Two clocks wake it. Samples and the ends of timed sending use a timerfd with absolute times,
+ * which is exact. Receivers with a quantum read often, so their reads use epoll's timeout,
+ * which needs no further system call; the kernel may be late by 0.1 %.
  *
- * Reads are due on a common grid, so of these only the earliest instant is kept. Either way a
- * wakeup for one of a thousand connections does not look at the others.
+ * Reads are due on a common grid, so only the earliest instant of them is kept. In both cases a
+ * wakeup for one of a thousand connections does not visit the others.
  */
 #include "loop.h"
 #include "conn.h"
@@ -23,7 +23,7 @@
 
 #define EVENTS_MAX 64
 
-/* Read at most once per wakeup: in the lab kernel it is a real system call. */
+/* Read the clock at most once per wakeup: in the lab kernel this is a real system call. */
 __u64 loop_now(struct flow *flow)
 {
 	struct timespec ts;
@@ -87,7 +87,7 @@ static void find_read(struct flow *flow)
 			flow->read_at = c->read_at;
 }
 
-/* NULL: no receiver waits for its quantum to pass. */
+/* The timeout of epoll; NULL if no receiver waits for the end of its quantum. */
 static const struct timespec *read_timeout(struct flow *flow, struct timespec *ts)
 {
 	__u64 now, wait;
@@ -115,7 +115,7 @@ static void due_reads(struct flow *flow)
 	}
 }
 
-/* Each connection once, even if its next alarm is due already. */
+/* Call each connection once, even if its next alarm is already due. */
 static void due_alarms(struct flow *flow)
 {
 	struct conn *c, *due = NULL, **last = &due;
@@ -155,7 +155,7 @@ static void reap(struct flow *flow)
 	}
 }
 
-/* Returns false when a signal asked to end. */
+/* Return false if a signal requested the end. */
 static bool turn(struct flow *flow)
 {
 	struct epoll_event events[EVENTS_MAX];
@@ -181,7 +181,7 @@ static bool turn(struct flow *flow)
 			conn_event(who, events[i].events);
 	}
 	due_reads(flow);
-	/* After the reads, so that a sample holds what had come by its time. */
+	/* After the reads, so that a sample includes all data that arrived by its time. */
 	if (timer)
 		due_alarms(flow);
 	reap(flow);
@@ -194,7 +194,7 @@ static void open_loop(struct flow *flow)
 	flow->timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
 	if (flow->epoll < 0 || flow->timer < 0)
 		die(EXIT_RUNTIME, "cannot make the event loop: %s", strerror(errno));
-	/* Edge-triggered: one event per expiry, and nothing to read from it. */
+	/* Edge-triggered: one event per expiry, and the timer need not be read. */
 	loop_add(flow, flow->timer, EPOLLIN | EPOLLET, &flow->timer);
 	loop_add(flow, flow->signals, EPOLLIN, &flow->signals);
 }

@@ -58,7 +58,7 @@ static void open_signals(struct flow *flow)
 		die(EXIT_RUNTIME, "signalfd: %s", strerror(errno));
 }
 
-/* Each connection is an open file, and the usual soft limit is there for programs that call select(). */
+/* Each connection is an open file. The usual soft limit only protects programs that call select(). */
 static void raise_open_files(void)
 {
 	struct rlimit files;
@@ -80,7 +80,7 @@ static int serve(const struct options *opt)
 	raise_open_files();
 	open_output(&flow);
 	open_signals(&flow);
-	/* The default slack lets a wakeup be 50 us late, which the quantum would show. */
+	/* With the default slack a wakeup can be 50 us late, which would affect the quantum. */
 	prctl(PR_SET_TIMERSLACK, 1);
 	loop_run(&flow);
 	close_output(&flow);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Payload in bulk, for a time or a number of bytes, or that of a file. */
+/* Payload in bulk: for a time, a number of bytes, or the content of a file. */
 #include "conn.h"
 #include "loop.h"
 #include "oneway.h"
@@ -16,13 +16,13 @@
 #define CHUNK_SIZE (256 * 1024)	/* one write of generated payload */
 
 struct bulk {
-	__u64 stop_at;		/* a sender by time stops; 0 = by bytes */
-	unsigned char *chunk;	/* of a stream that is not constant */
+	__u64 stop_at;		/* when a sender stops by time; 0 = by bytes */
+	unsigned char *chunk;	/* buffer for payload that is not constant */
 	size_t chunk_len;
 	size_t chunk_sent;
 };
 
-/* Never written, so all of it is one page of zeros in the cache. */
+/* Never written, so all of it maps to one page of zeros in the cache. */
 static unsigned char zeros[WRITE_SIZE];
 
 static int file = -1;
@@ -77,7 +77,7 @@ static void begin(struct conn *c)
 		loop_watch(c, EPOLLOUT | EPOLLRDHUP);
 }
 
-/* Makes the next chunk; false if the file has become shorter or cannot be read. */
+/* Prepare the next chunk; return false if the file has become shorter or cannot be read. */
 static bool refill(struct conn *c)
 {
 	struct bulk *bulk = c->own;
@@ -96,7 +96,7 @@ static bool refill(struct conn *c)
 	return n > 0;
 }
 
-/* One write per wakeup: as long as there is room the next wakeup comes at once. */
+/* One write per wakeup: while the socket has room, the next wakeup comes at once. */
 static void send_some(struct conn *c, __u32 events)
 {
 	struct bulk *bulk = c->own;

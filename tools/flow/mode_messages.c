@@ -2,9 +2,9 @@
 /*
  * Messages of one size, each at its time: streams, calls, cross traffic.
  *
- * In front of each stand its number and the instant at which it was to be sent. That is what its delay counts from: if
- * the socket takes nothing for a while, messages wait for it, and are sent as soon as it takes them. On TCP they follow
- * each other without anything in between; a UDP datagram is one message, and is dropped if the socket does not take it.
+ * Each message begins with its number and its intended sending time. Its delay counts from this time: if the socket
+ * accepts no data for a while, messages wait, and are sent as soon as it does. On TCP, messages follow each other
+ * without a gap; on UDP, each datagram is one message, which is dropped if the socket does not accept it.
  */
 #include "conn.h"
 #include "loop.h"
@@ -17,28 +17,28 @@
 #include <string.h>
 #include <sys/epoll.h>
 
-#define UDP_LINGER_NS (3 * NS_PER_S / 2)	/* how long a sender stays, so that it ends after its receiver */
-#define UDP_PATIENCE_NS NS_PER_S		/* how long a receiver waits after the last message was due */
+#define UDP_LINGER_NS (3 * NS_PER_S / 2)	/* the sender stays longer, to end after its receiver */
+#define UDP_PATIENCE_NS NS_PER_S		/* the receiver's timeout after the last message was due */
 #define PACKETS_MAX 250		/* messages in one event */
 #define HEAD 16			/* number and time of a message */
 #define MESSAGE_MOST (1 << 20)
 
-/* What the client asks for, and what the header says behind its common part. */
+/* The client's parameters, and the header's extra part. */
 struct plan {
 	__u64 size;		/* bytes of each message */
 	__u64 gap_ns;		/* from one to the next */
-	__u64 on_ns;		/* that the source sends; 0 = always */
-	__u64 off_ns;		/* that it is silent */
+	__u64 on_ns;		/* time during which the source sends; 0 = always */
+	__u64 off_ns;		/* time during which it is silent */
 };
 
 struct pace {
 	struct plan plan;
 	__u64 next_at;		/* intended instant of the next message */
-	__u64 on_end;		/* the source falls silent */
-	__u64 end_at;		/* no message from here on */
+	__u64 on_end;		/* when the source falls silent */
+	__u64 end_at;		/* no message is due from this time on */
 	__u64 count;		/* messages sent in full, or received */
-	size_t done;		/* bytes of the current one that are sent */
-	bool blocked;		/* the kernel takes no more for now */
+	size_t done;		/* bytes of the current message that are sent */
+	bool blocked;		/* the socket accepts no more data for now */
 	struct random random;
 	unsigned char *message;
 	unsigned char head[HEAD];
@@ -46,13 +46,13 @@ struct pace {
 	__u64 seq[PACKETS_MAX];
 	__u64 sent_at[PACKETS_MAX];
 	__s64 delay[PACKETS_MAX];
-	/* Of all messages. */
+	/* Counters over all messages. */
 	__u64 delay_sum;
 	__u64 delay_max;
 };
 
 static struct plan wanted;
-static bool log_all;		/* a receiver tells every message */
+static bool log_all;		/* the receiver reports every message */
 
 static const struct spec specs[] = {
 	{ "message-bytes", NUMBER, CLIENT, &wanted.size, HEAD, 65507, "a whole number of bytes", 1, NULL },
@@ -212,7 +212,7 @@ static void put_numbers(const struct conn *c, const char *name, const __u64 *val
 	fputc(']', c->flow->out);
 }
 
-/* The messages that have come since the last time. */
+/* Report the messages that have arrived since the last call. */
 static void flush(struct conn *c)
 {
 	struct pace *pace = c->own;
@@ -262,7 +262,7 @@ static void arrived(struct conn *c, const unsigned char *head)
 		flush(c);
 }
 
-/* c->bytes counts what came before. */
+/* c->bytes counts the bytes before @data. */
 static void received(struct conn *c, const unsigned char *data, size_t len)
 {
 	struct pace *pace = c->own;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Requests and responses. A request says in its first 16 bytes how many more it has, and how many the response shall
- * have. A connection has one of them under way; a client thinks in between, or makes a new connection for each.
+ * Requests and responses. The first 16 bytes of a request have the number of its remaining bytes, and the length of its
+ * response. A connection has one request at a time; the client pauses in between, or opens a new connection for each.
  */
 #include "conn.h"
 #include "loop.h"
@@ -16,16 +16,16 @@
 #define PIECE (256 * 1024)
 #define HEAD 16			/* sizes of a request and its response */
 
-/* How much of the current request and response is still to come. */
+/* The rest of the current request and response. */
 struct ask {
 	struct random random;
 	__u64 left_out;		/* bytes to send */
 	__u64 left_in;		/* bytes to receive */
 	__u64 request;
 	__u64 response;
-	__u64 asked_at;		/* the current request began; 0 = thinking */
-	__u64 first_at;		/* the first byte of its response */
-	__u64 next_at;		/* the next request begins; 0 = now is not the time */
+	__u64 asked_at;		/* when the current request began; 0 = thinking */
+	__u64 first_at;		/* when the first byte of its response arrived */
+	__u64 next_at;		/* when the next request begins; 0 = not scheduled */
 	__u64 stop_at;
 	__u64 count;
 	size_t head_len;
@@ -34,14 +34,14 @@ struct ask {
 
 static struct {
 	bool ask;
-	__u64 requests;		/* of each connection; 0 = until the time is over */
+	__u64 requests;		/* per connection; 0 = until the duration is over */
 	__u64 request_bytes;
 	struct sizes responses;
 	__u64 think_ns;
-	__u64 arrival_ns;	/* a new connection that often, with one request each; 0 = all at once */
+	__u64 arrival_ns;	/* interval of new connections with one request each; 0 = all at once */
 } wanted;
 
-/* Of connections that arrive one by one. */
+/* State of connections that arrive one by one. */
 static struct {
 	struct random random;
 	__u64 end;
@@ -88,7 +88,7 @@ static void check(const struct options *opt, bool is_chosen)
 		die(EXIT_USAGE, "--sizes: needs a --shape-milli, above 1000 for pareto");
 }
 
-/* Makes the connections that are due; the first one is when the arrivals begin. */
+/* Open the connections that are due; arrivals begin with the first one. */
 static void due(struct flow *flow)
 {
 	while (flow->due_at && flow->due_at <= loop_now(flow)) {
@@ -143,7 +143,7 @@ static void ask_now(struct conn *c)
 	ask->head_len = 0;
 	ask->left_out = ask->request;
 	ask->left_in = ask->response;
-	/* With a connection of its own, a request begins when that is asked for. */
+	/* A request with a connection of its own begins with connect(). */
 	ask->asked_at = wanted.arrival_ns ? c->connect_at : loop_now(c->flow);
 	ask->first_at = 0;
 	ask->next_at = 0;
@@ -168,7 +168,7 @@ static void begin(struct conn *c)
 	ask_now(c);
 }
 
-/* Sends the rest of head and body. False when the socket takes no more for now, or has failed. */
+/* Send the rest of head and body. Return false if the socket accepts no more for now, or has failed. */
 static bool send_rest(struct conn *c, bool with_head)
 {
 	struct ask *ask = c->own;
@@ -191,7 +191,7 @@ static bool send_rest(struct conn *c, bool with_head)
 	return true;
 }
 
-/* 0 = the peer has closed, -1 = nothing now, or a failure. */
+/* Return 0 if the peer has closed, -1 if there is no data now, or on failure. */
 static ssize_t receive(struct conn *c, unsigned char *to, size_t len)
 {
 	ssize_t n = recv(c->fd, to, len, 0);
@@ -201,7 +201,7 @@ static ssize_t receive(struct conn *c, unsigned char *to, size_t len)
 	return n;
 }
 
-/* A request has its response. */
+/* The response is complete. */
 static void answered(struct conn *c)
 {
 	struct ask *ask = c->own;
@@ -237,7 +237,7 @@ static void client_event(struct conn *c)
 		return;
 	if (sent)
 		loop_watch(c, EPOLLIN);
-	/* While it thinks nothing may come, but the end. */
+	/* Between requests only the end of the connection is valid. */
 	n = receive(c, received, !ask->left_in ? 1 : ask->left_in < PIECE ? ask->left_in : PIECE);
 	if (n == 0 || (n > 0 && !ask->left_in))
 		conn_finish(c, n ? "protocol" : "closed");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Sockets: making them, setting them up, naming their ends. */
+/* Sockets: create them, set them up, and format their addresses. */
 #include "net.h"
 #include "options.h"
 #include "uapi.h"
@@ -36,7 +36,7 @@ static struct address resolve(const char *option, const char *text, __u64 port)
 	return address;
 }
 
-/* Finds bad addresses before anything is opened. */
+/* Report invalid addresses before anything is opened. */
 void net_check(const struct options *opt)
 {
 	sa_family_t bind = AF_UNSPEC;
@@ -62,7 +62,7 @@ static void set_congestion(const struct options *opt, int fd)
 		die(EXIT_RUNTIME, "--congestion: '%s' was refused: %s", name, strerror(errno));
 }
 
-/* Which one sends is settled with the handshake: sockets that are accepted have the listener's. */
+/* Set before the handshake, because accepted sockets inherit the listener's scheduler. */
 static void set_scheduler(const struct options *opt, int fd)
 {
 	const char *name = opt->scheduler;
@@ -71,7 +71,7 @@ static void set_scheduler(const struct options *opt, int fd)
 		die(EXIT_RUNTIME, "--scheduler: '%s' was refused: %s", name, strerror(errno));
 }
 
-/* Buffer sizes have to be set before the handshake, which settles the window scale. */
+/* Buffer sizes have to be set before the handshake, which fixes the window scale. */
 static void set_up(const struct options *opt, int fd)
 {
 	if (opt->udp)
@@ -139,7 +139,7 @@ int net_listen(const struct options *opt)
 	return fd;
 }
 
-/* Starts the handshake; returns the socket, with errno set to 0 or why connect() failed. */
+/* Start the handshake. Return the socket, with errno 0 or the error of connect(). */
 int net_connect(const struct options *opt)
 {
 	struct address remote = resolve("connect", opt->connect, opt->port);
@@ -195,7 +195,7 @@ ssize_t net_receive(int fd, void *buf, size_t len, struct net_datagram *from)
 	return n;
 }
 
-/* A UDP socket for one peer, which is answered from the address that it sent to. */
+/* A UDP socket for one peer, bound to the address to which the peer sent. */
 int net_answer(const struct options *opt, const struct net_datagram *from)
 {
 	struct sockaddr_storage local = from->local;
@@ -210,7 +210,7 @@ int net_answer(const struct options *opt, const struct net_datagram *from)
 	return fd;
 }
 
-/* Small messages must not wait for each other. A UDP socket has nothing to wait for. */
+/* Disable Nagle's algorithm. UDP does not have it. */
 void net_at_once(int fd)
 {
 	int on = 1;
@@ -233,7 +233,7 @@ bool net_is_mptcp(int fd)
 	       protocol == IPPROTO_MPTCP;
 }
 
-/* Leaves name empty if the socket does not say. */
+/* name stays empty if the socket does not report it. */
 void net_congestion(int fd, char *name, socklen_t len)
 {
 	memset(name, 0, len);
@@ -242,7 +242,7 @@ void net_congestion(int fd, char *name, socklen_t len)
 		name[0] = '\0';
 }
 
-/* Leaves name empty on TCP, and on kernels that do not tell. */
+/* name stays empty on TCP, and on kernels that do not report it. */
 void net_scheduler(int fd, char *name, socklen_t len)
 {
 	memset(name, 0, len);
@@ -262,7 +262,7 @@ static void format6(const struct sockaddr_in6 *in6, char out[ADDRESS_TEXT])
 	snprintf(out, ADDRESS_TEXT, "[%s%s]:%u", text, scope, ntohs(in6->sin6_port));
 }
 
-/* An IPv4 peer of an IPv6 socket is written as IPv4, so that both ends write the same. */
+/* An IPv4 peer of an IPv6 socket is formatted as IPv4, so that both ends report the same. */
 void net_format(const struct sockaddr_storage *ss, char out[ADDRESS_TEXT])
 {
 	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)ss;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Sockets: making them, setting them up, naming their ends. */
+/* Sockets: create them, set them up, and format their addresses. */
 #ifndef FLOW_NET_H
 #define FLOW_NET_H
 
@@ -9,7 +9,7 @@
 
 #define ADDRESS_TEXT 80		/* "[ipv6%scope]:port" */
 
-/* Who sent a datagram, and to which address of ours. */
+/* The sender of a datagram, and the local address to which it was sent. */
 struct net_datagram {
 	struct sockaddr_storage peer;
 	struct sockaddr_storage local;

@@ -7,11 +7,11 @@
 #include <sys/epoll.h>
 
 #define BUFFER_SIZE (1024 * 1024)	/* one read */
-#define READS_MAX 64		/* in a row; a fast sender must not keep us from the timers */
+#define READS_MAX 64		/* in a row; a fast sender must not delay timers */
 
 static unsigned char received[BUFFER_SIZE];
 
-/* All is written: say so to the receiver and wait until it has closed. */
+/* All data is written: shut down writing, and wait until the receiver has closed. */
 void oneway_stop(struct conn *c)
 {
 	if (shutdown(c->fd, SHUT_WR)) {
@@ -57,7 +57,7 @@ static void account(struct conn *c, size_t n)
 	c->bytes += n;
 }
 
-/* A UDP client that has had no answer yet says again who it is. */
+/* A UDP client that has had no answer yet sends its header again. */
 static bool is_greeting(const struct conn *c, ssize_t n)
 {
 	struct wire wire;
@@ -71,9 +71,10 @@ static bool is_greeting(const struct conn *c, ssize_t n)
 }
 
 /*
- * Reads until there is no more, with a quantum, or once. Returns whether anything came; the
- * connection may be finished after that. MSG_TRUNC discards in the kernel, on TCP and MPTCP
- * sockets alike, what nobody looks at.
+ * With a quantum, or if the mode looks at the payload, read until there is no more data;
+ * otherwise read once. Return whether any data arrived; the connection may be finished after the
+ * call. MSG_TRUNC makes the kernel discard payload that nothing needs, on TCP and on MPTCP
+ * sockets.
  */
 static bool read_all(struct conn *c)
 {
@@ -88,7 +89,7 @@ static bool read_all(struct conn *c)
 			account(c, n);
 	} while ((n == BUFFER_SIZE || (c->udp && n > 0)) && --reads);
 	if (c->udp)
-		return c->bytes != before;	/* errors are those of datagrams that we sent */
+		return c->bytes != before;	/* errors refer to datagrams that were sent */
 	if (n < 0 && errno != EAGAIN)
 		conn_fail(c, errno);
 	else if (n == 0)
@@ -98,9 +99,9 @@ static bool read_all(struct conn *c)
 }
 
 /*
- * With a quantum, the socket is out of epoll's sight (EPOLLONESHOT) from a wakeup on. It is
- * read again when the quantum has passed, and only when nothing had come by then is epoll asked
- * to wake us: in a steady flow that is two system calls per quantum and the clock.
+ * With a quantum, a wakeup disables further events of the socket (EPOLLONESHOT). It is read
+ * again at the end of the quantum. Events are enabled only if no data arrived by then: a
+ * steady flow needs two system calls per quantum, and the clock.
  */
 void oneway_receive(struct conn *c)
 {
@@ -109,7 +110,7 @@ void oneway_receive(struct conn *c)
 
 	if (!quantum || c->state == CONN_DONE)
 		return;
-	/* A common grid: one wakeup serves all connections that have something. */
+	/* A common grid: one wakeup serves all connections that have data. */
 	loop_read_at(c, some ? (loop_now(c->flow) / quantum + 1) * quantum : 0);
 	if (!some)
 		loop_watch(c, EPOLLIN | EPOLLONESHOT);

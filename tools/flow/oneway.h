@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Connections on which payload goes one way: the sender shuts down writing, and the receiver closes once it has
- * everything. A mode sends by itself; this is the rest, in the states CONN_DRAINING and CONN_RECEIVING. A receiver's
- * bytes go to the mode's received(), if it has one.
+ * Connections with payload in one direction: the sender shuts down writing, and the receiver closes once it has all
+ * data. A mode implements the sending; this is the rest, in the states CONN_DRAINING and CONN_RECEIVING. The receiver's
+ * bytes are passed to the mode's received(), if it has one.
  */
 #ifndef FLOW_ONEWAY_H
 #define FLOW_ONEWAY_H

@@ -44,7 +44,7 @@ static const struct spec specs[] = {
 	{ "output", TEXT, BOTH, &given.output, 0, 0, NULL, 0, NULL },
 };
 
-/* strtoull() alone would take " 7", "-7" and "7x". */
+/* strtoull() alone would accept " 7", "-7" and "7x". */
 static bool parse_digits(const char *text, const char **end, __u64 *value)
 {
 	char *stop;
@@ -68,7 +68,7 @@ static __u64 parse_number(const struct spec *spec, const char *text)
 	return value * spec->scale;
 }
 
-/* "12" or "0.25", exact to the nanosecond; more digits than that are refused, not rounded. */
+/* "12" or "0.25", exact to the nanosecond; further digits are refused, not rounded. */
 static __u64 parse_seconds(const struct spec *spec, const char *text)
 {
 	__u64 whole, fraction = 0, unit = NS_PER_S;
@@ -167,14 +167,14 @@ static void parse_arguments(char **argv)
 	}
 }
 
-/* Of a client that moves payload: one thing says when it ends. */
+/* A client that transfers payload needs exactly one condition of its end. */
 void options_check_target(const struct options *opt)
 {
 	if ((opt->bytes != UNLIMITED) + !!opt->duration_ns + !!opt->file != 1)
 		die(EXIT_USAGE, "give exactly one of --seconds, --bytes and --file");
 }
 
-/* The one whose options were given, or the one that has none of its own to choose it. */
+/* The mode whose options were given; by default the mode without chosen(). */
 static const struct mode *choose_mode(void)
 {
 	const struct mode *usual = NULL, *found = NULL;
@@ -225,7 +225,7 @@ static void help_if_asked(int argc, char **argv)
 {
 	bool with = argc > 1 && !strcmp(argv[1], "with");
 
-	/* Behind the program's name they are the program's. */
+	/* Arguments after the program's name are the program's. */
 	for (int i = 1; i < argc && !(with && i > 1 && strncmp(argv[i], "--", 2)); i++) {
 		if (strcmp(argv[i], "--help") && strcmp(argv[i], "-h"))
 			continue;

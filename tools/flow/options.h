@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The command line: tables say what each option is, who takes it and what it may be. */
+/* The command line: tables define each option, the commands that have it, and its values. */
 #ifndef FLOW_OPTIONS_H
 #define FLOW_OPTIONS_H
 
@@ -8,7 +8,7 @@
 #define TARGET_MAX 1000000000000000000ULL
 
 enum kind { FLAG, NUMBER, SECONDS, TEXT, WORD };
-/* Who takes an option: a set. */
+/* The commands that have an option: a set. */
 enum { SERVER = 1, CLIENT = 2, PATTERN = 4, WITH = 8, BOTH = SERVER | CLIENT };
 
 struct spec {
@@ -21,18 +21,18 @@ struct spec {
 	__u64 max;
 	const char *what;
 	__u64 scale;
-	const char *const *words;	/* of WORD, as many as max; what names them all */
+	const char *const *words;	/* of WORD: max words; what lists them all */
 };
 
 struct command {
 	const char *name;
-	unsigned int takes;	/* one of the above */
+	unsigned int takes;	/* its bit in struct spec.takers */
 	int (*run)(const struct options *opt);
 };
 
 extern const struct command commands[];
 
-/* What all commands and modes have; what only one mode has stands in its own file. */
+/* Options of all commands and modes; a mode's own options are in its file. */
 struct options {
 	const struct command *command;
 	const struct mode *mode;
@@ -41,7 +41,7 @@ struct options {
 	bool udp;
 	bool download;
 	bool checksum;
-	bool exponential;	/* times are random with the means that are given */
+	bool exponential;	/* times are random, with the given means */
 	const char *connect;
 	const char *bind;
 	const char *congestion;
@@ -55,7 +55,7 @@ struct options {
 	__u64 bytes;		/* UNLIMITED = not given */
 	__u64 duration_ns;	/* 0 = not given */
 	__u64 interval_ns;	/* 0 = final samples only */
-	__u64 quantum_ns;	/* 0 = read as data comes */
+	__u64 quantum_ns;	/* 0 = read when data arrives */
 	__u64 connect_timeout_ns;
 	__u64 rcvbuf;		/* 0 = the kernel tunes it */
 	__u64 sndbuf;		/* 0 = the kernel tunes it */

@@ -3,8 +3,8 @@
  * The payload of connections with a checksum, and the checksum.
  *
  * Payload: word i of a stream is SplitMix64's output i (Steele, Lea, Flood 2014), little endian,
- * so any part can be made without what came before it. No part repeats, so a receiver that got
- * pieces twice or in the wrong order gets another checksum.
+ * so any part can be computed without the parts before it. No part repeats, so a receiver that
+ * got pieces twice or in the wrong order computes another checksum.
  *
  * Checksum: XXH64 (Collet; the specification is doc/xxhash_spec.md of xxHash) with seed 0.
  */

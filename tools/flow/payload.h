@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is sent, and its checksum. */
+/* The payload, and its checksum. */
 #ifndef FLOW_PAYLOAD_H
 #define FLOW_PAYLOAD_H
 
@@ -8,7 +8,7 @@
 struct xxh64 {
 	__u64 lane[4];
 	__u64 total;
-	unsigned char held[32];	/* bytes that do not fill a stripe yet */
+	unsigned char held[32];	/* bytes of an incomplete stripe */
 };
 
 void xxh64_init(struct xxh64 *h);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Times and sizes of traffic. Numbers are SplitMix64's, so that a seed and a stream give the same ones everywhere;
- * distributions are drawn by inverting them (exponential, Pareto) or by Box and Muller (lognormal).
+ * Times and sizes of traffic. Random numbers are SplitMix64's, so that a seed and a stream give the same numbers
+ * everywhere; distributions are sampled by inversion (exponential, Pareto) or by Box and Muller (lognormal).
  */
 #include "random.h"
 
@@ -19,7 +19,7 @@ static __u64 next(struct random *random)
 	return z ^ (z >> 31);
 }
 
-/* Above 0, at most 1. */
+/* In (0, 1]. */
 static double uniform(struct random *random)
 {
 	return ((next(random) >> 11) + 1) * 0x1p-53;
@@ -45,7 +45,7 @@ static double normal(struct random *random)
 	return radius * cos(2 * M_PI * uniform(random));
 }
 
-/* At least one byte. The mean is that of the distribution before it is cut. */
+/* At least one byte. The mean applies to the distribution before sizes are limited. */
 __u64 random_size(struct random *random, const struct sizes *sizes)
 {
 	double mean = sizes->mean, shape = sizes->shape_milli / 1000.0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Times and sizes that depend on the seed only. */
+/* Random times and sizes, which depend only on the seed. */
 #ifndef FLOW_RANDOM_H
 #define FLOW_RANDOM_H
 
@@ -14,7 +14,7 @@ enum distribution { SIZES_FIXED, SIZES_EXPONENTIAL, SIZES_PARETO, SIZES_LOGNORMA
 struct sizes {
 	unsigned int distribution;
 	__u64 mean;
-	__u64 largest;		/* sizes are cut to this; 0 = as drawn */
+	__u64 largest;		/* upper limit of sizes; 0 = none */
 	__u64 shape_milli;	/* of Pareto and lognormal, in thousandths */
 };
 

@@ -8,7 +8,7 @@
 #include <linux/tcp.h>
 #include <string.h>
 
-/* The kernel's numbers; <netinet/tcp.h>, which has names, does not go with <linux/tcp.h>. */
+/* The kernel's numbers: <netinet/tcp.h>, which names them, conflicts with <linux/tcp.h>. */
 #define STATE_CLOSE 7
 
 static const char * const states[] = {
@@ -28,8 +28,8 @@ void report_close(const struct conn *c)
 }
 
 /*
- * A sample has forty numbers, and there may be a thousand connections to sample: fprintf() was most of what this
- * program computed.
+ * A sample has forty numbers, and there may be a thousand connections to sample: fprintf() took most of this program's
+ * CPU time.
  */
 static void put_name(const struct conn *c, const char *name)
 {
@@ -71,7 +71,7 @@ static void put_bool(const struct conn *c, const char *name, bool value)
 	fputs_unlocked(value ? "true" : "false", c->flow->out);
 }
 
-/* An empty string is not known. */
+/* An empty string means that the value is not known. */
 static void put_text(const struct conn *c, const char *name, const char *value)
 {
 	if (*value)
@@ -97,7 +97,7 @@ static __u64 load(const unsigned char *p, size_t size)
 	}
 }
 
-/* The kernel filled in the first len bytes at base. */
+/* The kernel has filled in the first @len bytes at @base. */
 static void put_fields(const struct conn *c, const struct field *field, const void *base,
 		       size_t len)
 {
@@ -143,8 +143,8 @@ static void subflow_ends(const struct conn *c, const struct snapshot *snap, unsi
 }
 
 /*
- * The kernel keeps the socket of a connection's first subflow after it has closed that subflow,
- * emptied of its addresses and counters. This is not a subflow any more.
+ * The kernel keeps the socket of a connection's first subflow after it has closed the subflow,
+ * but clears its addresses and counters. It is not a subflow any more.
  */
 static bool is_shell(const struct snapshot *snap, unsigned int i)
 {

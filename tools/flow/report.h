@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The events, as JSON lines. No string in them needs escaping. */
+/* Events as lines of JSON. No string in them needs escaping. */
 #ifndef FLOW_REPORT_H
 #define FLOW_REPORT_H
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Asking the kernel about a socket: MPTCP_FULL_INFO (6.5 and later) has everything at one
- * instant; older kernels take three calls. An MPTCP socket that fell back to TCP refuses them
- * all and answers TCP_INFO.
+ * The state of a socket, as the kernel reports it: MPTCP_FULL_INFO (6.5 and later) has all data
+ * of one instant; older kernels need three calls. An MPTCP socket that fell back to TCP refuses
+ * all of them and answers TCP_INFO.
  */
 #include "snapshot.h"
 #include "conn.h"
@@ -86,7 +86,7 @@ const struct field mptcp_fields[] = {
 	{ 0 }
 };
 
-/* The largest answers; there is one loop and one sample at a time. */
+/* Buffers for the largest answers. They can be static: there is one sample at a time. */
 static struct tcp_info tcp[SUBFLOWS_MAX];
 static struct mptcp_subflow_identity identities[SUBFLOWS_MAX];
 static struct mptcp_everything everything;
@@ -105,7 +105,7 @@ static bool ask(int fd, int name, void *answer, socklen_t *len)
 	return !getsockopt(fd, SOL_MPTCP, name, answer, len);
 }
 
-/* The kernel packs elements at the size that both sides know, which it returns. */
+/* The kernel packs elements at the size that both sides support, which it returns. */
 static bool take_full(int fd, struct snapshot *snap)
 {
 	socklen_t len = sizeof(everything);
@@ -155,7 +155,7 @@ static bool take_parts(int fd, struct snapshot *snap)
 	snap->tcp_len = tcp_array.head.size_user;
 	snap->addrs = address_array.items;
 	snap->addrs_stride = address_array.head.size_user;
-	/* A subflow that came or went between the two calls is left out. */
+	/* A subflow that was added or removed between the two calls is left out. */
 	snap->subflows = tcp_array.head.num_subflows;
 	if (address_array.head.num_subflows < snap->subflows)
 		snap->subflows = address_array.head.num_subflows;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the kernel says about a socket. */
+/* The state of a socket, as the kernel reports it. */
 #ifndef FLOW_SNAPSHOT_H
 #define FLOW_SNAPSHOT_H
 
@@ -14,15 +14,15 @@ struct field {
 };
 
 struct snapshot {
-	bool fallback;		/* asked for MPTCP, got TCP */
+	bool fallback;		/* MPTCP was requested, but the connection is TCP */
 	const void *mptcp;	/* MPTCP_INFO, NULL if there is none */
 	size_t mptcp_len;
 	unsigned int subflows;
 	const unsigned char *tcp;	/* subflows times tcp_len bytes of TCP_INFO */
 	size_t tcp_len;
-	const unsigned char *addrs;	/* the same for addresses; NULL = the socket's own */
+	const unsigned char *addrs;	/* as tcp, for addresses; NULL = the socket's own */
 	size_t addrs_stride;
-	const unsigned char *ids;	/* the same for kernel's subflow numbers; NULL = unknown */
+	const unsigned char *ids;	/* as tcp, for the kernel's subflow numbers; NULL = unknown */
 	size_t ids_stride;
 };
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * A library for LD_PRELOAD: congestion control and MPTCP scheduler on every stream socket that a
- * program opens or accepts, as `flow with` says. A name that the kernel refuses makes the call fail
- * and is told on standard error, so that no program runs with something else than was asked for.
+ * A library for LD_PRELOAD: it sets the congestion control and the MPTCP scheduler of every
+ * stream socket that a program opens or accepts, as given to `flow with`. If the kernel refuses a
+ * name, the call fails and the error is reported on stderr, so that no program runs with another
+ * one than requested.
  */
 #include "uapi.h"
 #include "with.h"
@@ -40,7 +41,7 @@ static int set(int fd, int level, int number, const char *what, const char *name
 	return -1;
 }
 
-/* Copies of what `flow with` said, because programs may clear their environment (vsftpd does). */
+/* Copies of the settings of `flow with`, because programs may clear their environment (vsftpd does). */
 static const char *congestion, *scheduler;
 static int any_address;
 
@@ -97,8 +98,8 @@ static void forget_address(struct sockaddr_storage *ss)
 }
 
 /*
- * A further subflow to another address of the host finds its connection by way of a socket that listens there. A
- * program that listens at one address only (vsftpd, for its data connections) would have none.
+ * A further subflow to another address of the host needs a socket that listens there. A program that listens at one
+ * address only (vsftpd, for its data connections) would get no such subflow.
  */
 int bind(int fd, const struct sockaddr *addr, socklen_t len)
 {
@@ -112,8 +113,8 @@ int bind(int fd, const struct sockaddr *addr, socklen_t len)
 }
 
 /*
- * MPTCP sockets refuse to take urgent data in line, and programs that ask for it (vsftpd) give up. There is no
- * urgent data in MPTCP, so nothing is lost by saying yes.
+ * MPTCP sockets refuse SO_OOBINLINE, and programs that set it (vsftpd) give up. MPTCP has no urgent data, so it is
+ * safe to report success.
  */
 int setsockopt(int fd, int level, int name, const void *value, socklen_t len)
 {
@@ -122,7 +123,7 @@ int setsockopt(int fd, int level, int name, const void *value, socklen_t len)
 	return NEXT(setsockopt)(fd, level, name, value, len);
 }
 
-/* An accepted MPTCP socket has its listener's scheduler, and its congestion control for one subflow only. */
+/* An accepted MPTCP socket inherits the scheduler, but the congestion control for one subflow only. */
 static int accepted(int fd)
 {
 	if (fd < 0 || !is_stream(fd))

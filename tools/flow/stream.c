@@ -2,8 +2,8 @@
 /*
  * The two ends of a transfer by another program: `flow pattern | nc ...` and `nc ... | flow sum`.
  *
- * A file of any size is made on the fly and summed on the fly, so nothing that large is stored,
- * and no part of it repeats.
+ * A file of any size is generated and summed on the fly, so that it is never stored, and no
+ * part of it repeats.
  */
 #include "stream.h"
 #include "options.h"
@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define PIECE 65536	/* what a pipe holds */
+#define PIECE 65536	/* capacity of a pipe */
 
 static void report(const struct xxh64 *hash)
 {

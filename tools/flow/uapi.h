@@ -2,9 +2,9 @@
 /*
  * The part of the kernel's MPTCP socket interface that flow uses.
  *
- * The system's <linux/mptcp.h> may be older than the running kernel, so this is our own
- * description, with our own names. The kernel states how much it filled in, and it only ever
- * appends fields: a value it did not fill in is reported as null, never as 0.
+ * The system's <linux/mptcp.h> may be older than the running kernel, so these are our own
+ * definitions, with our own names. The kernel reports how much it filled in, and only ever
+ * appends fields: a value that it did not fill in is reported as null, never as 0.
  */
 #ifndef FLOW_UAPI_H
 #define FLOW_UAPI_H
@@ -26,7 +26,7 @@
 #define FLOW_MPTCP_TCPINFO 2
 #define FLOW_MPTCP_SUBFLOW_ADDRS 3
 #define FLOW_MPTCP_FULL_INFO 4
-/* Of the lab's kernels; the number is far from those that Linux gives out. */
+/* Lab kernels only; far from the numbers that Linux assigns. */
 #define FLOW_MPTCP_SCHEDULER 43
 
 #define FLOW_MPTCP_FALLBACK 1

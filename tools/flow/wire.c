@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * What the client sends first on every connection; big endian:
+ * The header, which the client sends first on every connection; big endian:
  *
  *	 0  magic      4 bytes, "FLOW"
  *	 4  version    u32
@@ -10,7 +10,7 @@
  *	24  duration   u64, ns
  *	32  seed       u64, of the payload
  *
- * and behind it what the mode adds.
+ * followed by the mode's extra part.
  */
 #include "wire.h"
 #include "mode.h"
@@ -76,7 +76,7 @@ size_t wire_encode(const struct wire *wire, unsigned char out[WIRE_MOST])
 	return WIRE_SIZE + wire->mode->extra;
 }
 
-/* Whether either a number of bytes or a time says when payload ends. */
+/* Whether either a number of bytes or a duration limits the payload. */
 bool wire_has_target(const struct wire *wire)
 {
 	return (wire->bytes == UNLIMITED) == (wire->duration_ns != 0);
@@ -90,7 +90,7 @@ static const struct mode *find_mode(__u32 flag)
 	return NULL;
 }
 
-/* With len bytes of it there; wanted is how many there have to be in all. False if it is no header. */
+/* Decode the first @len bytes of a header; @wanted is the length of the whole. False if it is not a header. */
 bool wire_decode(struct wire *wire, const unsigned char *in, size_t len, size_t *wanted)
 {
 	__u32 flags;

@@ -5,7 +5,7 @@
 
 #include "flow.h"
 
-/* Flags of the header. Those of modes name what follows it; one connection has one of them at most. */
+/* Flags of the header. A connection has at most one flag of a mode, which selects the extra part. */
 #define WIRE_DOWNLOAD 1
 #define WIRE_CHECKSUM 2
 #define WIRE_MESSAGES 4

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Another program, with a congestion control and a scheduler on all its sockets. */
+/* Run another program, with a congestion control and a scheduler on all its sockets. */
 #include "with.h"
 #include "options.h"
 
@@ -21,8 +21,8 @@ static void own_folder(char path[PATH_MAX])
 }
 
 /*
- * First in the list: what stands behind us (mptcpize's library, which makes TCP sockets MPTCP ones)
- * is asked for the socket by our library, and so has done its part when options are set.
+ * First in the list: our library calls the next one (mptcpize's, which turns TCP sockets into
+ * MPTCP sockets) to create the socket, and sets the options after that.
  */
 static void preload(void)
 {

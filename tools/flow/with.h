@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Another program, and what `flow with` tells the library that it loads into it. */
+/* Run another program, with settings that `flow with` passes to the library it preloads. */
 #ifndef FLOW_WITH_H
 #define FLOW_WITH_H
 

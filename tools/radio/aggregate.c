@@ -2,9 +2,9 @@
 /*
  * Aggregates of 802.11n (A-MPDU, 9.7): frames of one block ack session in one
  * transmission, each behind a delimiter. An aggregate begins at the first rate
- * of its table. Without a block ack it is repeated along the table; with one,
- * the frames that it does not acknowledge go into a later aggregate, until they
- * have had as many attempts as their own table allows.
+ * of its table. Without a block ack it is repeated along the table; with a block
+ * ack, the frames that were not acknowledged go into a later aggregate, until
+ * they have had as many attempts as their own table allows.
  */
 #include "radio.h"
 
@@ -12,7 +12,7 @@
 #include <string.h>
 
 #define DELIMITER_BYTES 4
-/* Drivers of Linux keep an aggregate at all rates of its table this short. */
+/* Linux drivers limit aggregates to this duration at all rates of their table. */
 #define LONGEST_NS (4000 * NS_PER_US)
 #define FACTOR_SHIFT 13
 #define SEQUENCE_CONTROL 22
@@ -45,7 +45,7 @@ static bool same_rate(const struct tx_rate *one, const struct tx_rate *other)
 	return one->index == other->index && one->flags == other->flags;
 }
 
-/* The slowest rate of a table, NULL if one of them cannot send aggregates. */
+/* The slowest rate of a table; NULL if the table has a rate that cannot send aggregates. */
 static const struct rate *slowest(const struct frame *frame)
 {
 	const struct rate *rate = NULL;
@@ -61,7 +61,7 @@ static const struct rate *slowest(const struct frame *frame)
 	return rate;
 }
 
-/* The frame that has the rates as rate control wants them now: the last that does not try one. */
+/* The latest frame that does not probe a rate, and so has the current rates of rate control. */
 static const struct frame *newest(const struct frame *head)
 {
 	const struct frame *found = NULL, *frame;
@@ -74,7 +74,7 @@ static const struct frame *newest(const struct frame *head)
 	return head;
 }
 
-/* How long the frame may take, so that there is time for the response. */
+/* The maximum duration of an aggregate that leaves time for the response. */
 static int64_t longest_ns(const struct contender *contender, const struct rate *rate)
 {
 	const struct radio *radio = contender->radio;
@@ -85,7 +85,7 @@ static int64_t longest_ns(const struct contender *contender, const struct rate *
 	return contender->txop_ns && left_ns < LONGEST_NS ? left_ns : LONGEST_NS;
 }
 
-/* The least number of bytes from the start of a frame to the start of the next (9.7.3). */
+/* The minimum number of bytes from the start of a frame to the start of the next (9.7.3). */
 static int spacing_bytes(const struct frame *frame, const struct rate *fastest)
 {
 	int64_t ns = frame->session.density ? (NS_PER_US << frame->session.density) >> 3 : 0;
@@ -145,15 +145,16 @@ static bool is_acked(const struct frame *frame, const struct scoreboard *board)
 }
 
 /*
- * A frame is given up only when those before it are over, because the receiver
- * forgets these when it is told. Without a block ack, the first one is.
+ * A frame is given up only after all frames before it are acknowledged or given up,
+ * because the receiver forgets these when it is told. Without a block ack, the first
+ * frame is given up.
  */
 static bool is_given_up(const struct aggregate *aggregate, const struct frame *frame, const struct scoreboard *board)
 {
 	return frame->attempts >= table_limit(frame->rates) || (!board && frame == aggregate->parts[0].frame);
 }
 
-/* Takes the frames of the aggregate's session out of the queue, into the lists @over and @left. */
+/* Moves the frames of the aggregate's session from the queue to the lists @over and @left. */
 static void sort_frames(struct contender *contender, const struct scoreboard *board, struct frame **over,
 			struct frame **left)
 {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Times of the configuration count from here. */
+/* The origin of times in the configuration. */
 static int64_t moving_ns(const struct medium *medium)
 {
 	return medium->now_ns - medium->moving_since_ns;
@@ -32,7 +32,7 @@ static double received_mw(const struct radio *from, const struct radio *to, int 
 	return mw_of_dbm(sender.power_dbm - loss_db);
 }
 
-/* Carrier sense, with the threshold for energy where there is no preamble that the radio knows (16.3.8.5). */
+/* Carrier sense; the energy threshold applies if the radio cannot decode the preamble (16.3.8.5). */
 static bool senses(const struct radio *radio, const struct transmission *transmission)
 {
 	double mw = transmission->at[radio->number].mw;
@@ -67,7 +67,7 @@ static bool overlap(const struct transmission *a, const struct transmission *b)
 	return a->mhz == b->mhz && a->start_ns < b->end_ns && b->start_ns < a->end_ns;
 }
 
-/* Forget what has ended and overlaps nothing that goes on. */
+/* Free transmissions that have ended and overlap no transmission in progress. */
 static void forget(struct medium *medium)
 {
 	struct transmission **link = &medium->air, *one, *other;
@@ -103,7 +103,7 @@ static void note_collisions(struct transmission *transmission)
 	}
 }
 
-/* What a radio that hears a frame for another learns from it: how long the channel is reserved (10.3.2.4). */
+/* A radio that hears a frame for another radio learns how long the channel is reserved (10.3.2.4). */
 static void reserve(struct radio *radio, const struct transmission *transmission)
 {
 	int64_t until_ns = transmission->end_ns + transmission->reserved_ns;
@@ -204,7 +204,7 @@ void air_start(struct transmission *transmission)
 	event_schedule(&medium->events, &transmission->end, transmission->end_ns);
 }
 
-/* On another channel it hears what goes on there, but has missed the preambles. */
+/* After a change of channel the radio senses the transmissions there, but has missed their preambles. */
 void air_tune(struct radio *radio, int mhz)
 {
 	struct medium *medium = radio->medium;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "blockack.h"
 
-/* Numbers that are so far ahead are behind (10.24.7.3). */
+/* Sequence numbers this far ahead are taken to be behind (10.24.7.3). */
 #define HALF (SEQUENCE_NUMBERS / 2)
 
 void scoreboard_begin(struct scoreboard *board, uint16_t number)

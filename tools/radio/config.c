@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * One statement per line: a word, then what it needs, then pairs of key and
- * value. '#' begins a comment. See help.c for the statements.
+ * One statement per line: a word, its arguments, then pairs of key and value. '#'
+ * begins a comment. See help.c for the statements.
  */
 #include "config.h"
 #include "radio.h"
@@ -84,7 +84,7 @@ static void add_waypoint(struct line *line, struct radio_config *radio, double a
 	radio->waypoints[radio->n_waypoints++] = (struct waypoint){ at_ns, where };
 }
 
-/* The keys that a radio has, and `default` too. */
+/* The keys of `radio` and of `default`. */
 static bool radio_key(struct line *line, struct radio_config *radio, const char *key)
 {
 	const struct {
@@ -188,7 +188,7 @@ static void move(struct line *line, struct config *config)
 	add_waypoint(line, radio, at_s, position(line));
 }
 
-/* A change at an instant, of the state before it. */
+/* A change at an instant, relative to the previous state. */
 static struct radio_state *add_change(struct line *line, struct config *config)
 {
 	struct radio_config *radio = named(line, config);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the medium is told: radios, where they are, and how signals spread. */
+/* The configuration of the medium: radios, their positions, and signal propagation. */
 #ifndef RADIO_CONFIG_H
 #define RADIO_CONFIG_H
 
@@ -11,7 +11,7 @@
 #define ETH_ALEN 6
 #define NAME_LENGTH 31
 
-/* What changes while radios move: the power, and whether the radio is in the air at all. */
+/* Settings that change during the run: the power, and whether the radio is present. */
 struct radio_state {
 	int64_t at_ns;
 	double power_dbm;
@@ -23,9 +23,9 @@ struct radio_config {
 	uint8_t mac[ETH_ALEN];
 	double power_dbm;
 	double noise_dbm;		/* of the receiver, in 20 MHz */
-	double sensitivity_dbm;		/* weakest signal whose preamble it finds */
-	double carrier_sense_dbm;	/* weakest signal that holds it back; NaN: the sensitivity */
-	double energy_detect_dbm;	/* the same for signals that it cannot decode */
+	double sensitivity_dbm;		/* weakest signal whose preamble it detects */
+	double carrier_sense_dbm;	/* weakest signal that makes it defer; NaN: the sensitivity */
+	double energy_detect_dbm;	/* as carrier_sense_dbm, for signals that it cannot decode */
 	bool dsss_only;			/* 802.11b: it neither decodes nor recognizes OFDM */
 	bool monitor;			/* the kernel gets every frame that it decodes */
 	struct waypoint *waypoints;
@@ -38,9 +38,9 @@ struct config {
 	uint64_t seed;
 	struct propagation propagation;
 	double capture_db;
-	int rts_from_bytes;		/* frames and aggregates of HT from this length on come after an RTS; 0: none */
+	int rts_from_bytes;		/* HT frames and aggregates of at least this length use RTS; 0: none */
 	unsigned int basic_rates;	/* see response_rate() */
-	int regulatory_domain;		/* of mac80211_hwsim's own; -1: the world's */
+	int regulatory_domain;		/* index of mac80211_hwsim's own domains; -1: world */
 	struct radio_config defaults;
 	struct radio_config *radios;
 	int n_radios;

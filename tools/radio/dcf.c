@@ -3,18 +3,18 @@
  * The distributed coordination function, once per queue (10.3.4, 10.22.2).
  *
  * After each frame a queue draws a number of slots and counts down while the
- * channel is idle; it may send when none is left. A radio that decides in the
- * same slot as another cannot hear that one, so both send: a collision.
+ * channel is idle; it may send at 0. Two radios that decide to send in the same
+ * slot cannot hear each other, so both send: a collision.
  */
 #include "radio.h"
 
 #include <stdlib.h>
 
-/* Until mac80211 reports others: aCWmin of OFDM and aCWmax (table 17-21), AIFSN as DIFS has it. */
+/* Defaults until mac80211 reports its values: aCWmin of OFDM, aCWmax (table 17-21), AIFSN of DIFS. */
 #define CW_MIN 15
 #define CW_MAX 1023
 #define DIFS_SLOTS 2
-/* Frames of one queue: the kernel gives two, besides beacons, frames to groups, and the sessions of stations. */
+/* Frames of one queue: two from the kernel, plus beacons, group frames, and frames of stations' sessions. */
 #define QUEUE_FRAMES 256
 
 static int64_t expiry_ns(const struct contender *contender)
@@ -27,7 +27,7 @@ static void draw(struct contender *contender)
 	contender->backoff = random_upto(&contender->radio->backoff_draws, contender->cw);
 }
 
-/* Take the slots that have passed from those to go. */
+/* Subtract the slots that have passed from the backoff. */
 static void stop_counting(struct contender *contender)
 {
 	const struct radio *radio = contender->radio;
@@ -39,7 +39,7 @@ static void stop_counting(struct contender *contender)
 	event_cancel(&contender->radio->medium->events, &contender->expiry);
 }
 
-/* The channel became busy. Who sends within the slot does not notice. */
+/* The channel became busy. A radio that sends within this slot does not notice. */
 void dcf_pause(struct radio *radio)
 {
 	int64_t now_ns = radio->medium->now_ns;
@@ -75,7 +75,7 @@ static void schedule(struct contender *contender)
 	event_schedule(&medium->events, &contender->expiry, at_ns > medium->now_ns ? at_ns : medium->now_ns);
 }
 
-/* Count on, if the channel is idle; from an interframe space after it was busy. */
+/* Continue the countdown if the channel is idle; it starts an interframe space after the channel was busy. */
 void dcf_resume(struct radio *radio)
 {
 	int64_t idle_ns = radio->idle_since_ns > radio->nav_until_ns ? radio->idle_since_ns : radio->nav_until_ns;
@@ -94,7 +94,7 @@ void dcf_resume(struct radio *radio)
 	}
 }
 
-/* Another of the radio's own queues comes first: as a collision, but not in the air (10.22.2.4). */
+/* Another queue of the radio sends first: treated as a collision, but nothing was sent (10.22.2.4). */
 static void lose(struct contender *contender)
 {
 	contender->radio->stats.internal_collisions++;
@@ -124,7 +124,7 @@ static void expire(struct medium *medium, struct event *event)
 	exchange_start(contender);
 }
 
-/* A frame that finds the channel idle for an interframe space is sent at once, any other after a draw (10.3.4.2). */
+/* Send at once if the channel has been idle for an interframe space, else after a draw (10.3.4.2). */
 static void arrive(struct contender *contender)
 {
 	struct radio *radio = contender->radio;
@@ -171,7 +171,7 @@ struct frame *dcf_take(struct contender *contender)
 	return frame;
 }
 
-/* The radio is switched off: what waits is lost. A frame on the air is over when its exchange is. */
+/* The radio is switched off: waiting frames are lost. A frame in the air ends with its exchange. */
 void dcf_flush(struct radio *radio)
 {
 	for (int i = 0; i < QUEUES; i++) {
@@ -192,7 +192,7 @@ void dcf_flush(struct radio *radio)
 	}
 }
 
-/* The frame was sent, or given up: the next draw is from the smallest window (10.3.3). */
+/* The frame was sent or given up: the next draw uses the smallest window (10.3.3). */
 void dcf_done(struct contender *contender)
 {
 	contender->cw = contender->cw_min;

@@ -30,7 +30,7 @@
 #define HT_GAIN (64.0 / 56.0)
 
 struct words {
-	int at_distance;	/* words at this distance from one */
+	int at_distance;	/* number of words at this distance from a word */
 	double distance;	/* over Ec/N0, under the root of Q() */
 };
 
@@ -127,7 +127,7 @@ double bit_error_rate(const struct rate *rate, double sinr)
 	}
 }
 
-/* The MPDUs of an aggregate have the same ratio one after the other, so the last result is kept. */
+/* Consecutive MPDUs of an aggregate have the same ratio, so the last result is cached. */
 double bits_success(const struct rate *rate, double sinr, double bits)
 {
 	static const struct rate *last_rate;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* A binary heap, so that many radios with many timers stay cheap. */
+/* A binary heap, so that many radios with many timers are cheap. */
 #include "events.h"
 #include "radio.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A queue of events in virtual time. Events are embedded in what they belong to. */
+/* A queue of events in virtual time. Events are embedded in the structs that use them. */
 #ifndef RADIO_EVENTS_H
 #define RADIO_EVENTS_H
 
@@ -14,7 +14,7 @@ struct medium;
 
 struct event {
 	int64_t at_ns;
-	uint64_t order;		/* of scheduling: decides between events of one instant */
+	uint64_t order;		/* order of scheduling, for events of the same instant */
 	int place;		/* in the heap; 0 if not scheduled */
 	void (*run)(struct medium *medium, struct event *event);
 };
@@ -26,7 +26,7 @@ struct event_queue {
 	uint64_t scheduled;
 };
 
-/* Schedules an event, or moves one that is scheduled already. */
+/* Schedules an event, or moves an event that is already scheduled. */
 void event_schedule(struct event_queue *queue, struct event *event, int64_t at_ns);
 void event_cancel(struct event_queue *queue, struct event *event);
 

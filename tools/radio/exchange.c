@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * The frames that belong together: [RTS, CTS | CTS to itself,] frame or
- * aggregate, ACK or block ack, each a SIFS after the one before (10.3.2).
- * Without the response, the frame is sent again at the next rate of its table,
- * until that ends.
+ * Frames that belong together: [RTS, CTS | CTS to itself,] frame or aggregate,
+ * ACK or block ack, each a SIFS after the previous one (10.3.2). Without the
+ * response, the frame is sent again at the next rate of its table, until the
+ * table ends.
  */
 #include "radio.h"
 
@@ -81,7 +81,7 @@ static int data_bytes(const struct contender *contender)
 	return contender->aggregate.count ? contender->aggregate.bytes : contender->head->length + FCS_BYTES;
 }
 
-/* What is reserved beyond a frame's end: the frames after it (9.2.5). */
+/* The time to reserve after a frame's end, for the frames after it (9.2.5). */
 static int64_t reserved_ns(const struct radio *radio, enum kind kind, const struct rate *rate, const struct frame *frame)
 {
 	const struct exchange *exchange = &radio->exchange;
@@ -162,7 +162,7 @@ static void finish(struct radio *radio, bool acked, double signal_dbm)
 	dcf_resume(radio);
 }
 
-/* The block ack of an aggregate came, or the attempts of its table are over without one (NULL). */
+/* The block ack of an aggregate arrived, or all attempts of its table failed (NULL). */
 static void finish_aggregate(struct radio *radio, const struct scoreboard *board, double signal_dbm)
 {
 	struct exchange *exchange = &radio->exchange;
@@ -179,7 +179,7 @@ static bool off_channel(struct radio *radio, const struct frame *frame)
 	return frame->mhz != radio->mhz || !rate_of(frame->mhz, &frame->rates[0]);
 }
 
-/* The entry of the table for the next attempt, which is counted. */
+/* The table entry for the next attempt. This counts the attempt. */
 static const struct tx_rate *count_attempt(struct contender *contender)
 {
 	struct aggregate *aggregate = &contender->aggregate;
@@ -197,7 +197,7 @@ static const struct tx_rate *count_attempt(struct contender *contender)
 	return table_next(frame->rates, frame->attempts++ - frame->earlier);
 }
 
-/* mac80211 has a threshold for RTS, which it leaves to the radio at rates of HT. */
+/* mac80211 has an RTS threshold, but leaves its use at HT rates to the radio. */
 static bool is_long(const struct contender *contender)
 {
 	const struct radio *radio = contender->radio;
@@ -239,7 +239,7 @@ void exchange_start(struct contender *contender)
 		send(radio, data_kind(contender));
 }
 
-/* No response: the channel is taken for busy as after a frame with errors, see docs/wifi.md. */
+/* No response: the channel counts as busy, as after a frame with errors: see docs/wifi.md. */
 static void fail(struct radio *radio)
 {
 	struct exchange *exchange = &radio->exchange;
@@ -276,14 +276,14 @@ static void step(struct medium *medium, struct event *event)
 		send(radio, data_kind(exchange->contender));
 }
 
-/* @slowest is what others suppose of a response; that to come can be a longer one, a block ack. */
+/* @slowest: duration of the response that other radios assume; @response may be longer, for a block ack. */
 static void await(struct radio *radio, int64_t slowest, int64_t response)
 {
 	struct medium *medium = radio->medium;
 	int64_t longer = slowest > response ? slowest : response;
 
 	radio->exchange.waiting = true;
-	/* The radio does not count slots until then; it counts from EIFS on, which is later. */
+	/* The radio does not count slots before that: it counts after EIFS, which ends later. */
 	event_schedule(&medium->events, &radio->exchange.step, medium->now_ns + longer + radio->slot_ns);
 	radio->eifs_extra_ns = slowest;
 }

@@ -58,7 +58,7 @@ struct wire_rate {
 
 /* Index and flags of a rate, packed. */
 #define WIRE_FLAGS_BYTES 3
-/* Flags of rates of 802.11n and 802.11ac, whose indices are others. */
+/* Flags of 802.11n and 802.11ac rates, which have separate indices. */
 #define MCS 0x008
 #define GREEN_FIELD 0x010
 #define WIDTH_40_MHZ 0x020
@@ -135,7 +135,7 @@ void hwsim_deliver(struct radio *radio, const struct transmission *transmission,
 	radio->stats.delivered_bytes += frame->length;
 }
 
-/* The attempts at each rate: all that the kernel allows before the last rate, and the rest at the last one. */
+/* The attempts at each rate: as many as the kernel allows, and the rest at the last rate. */
 static void count_attempts(const struct outcome *outcome, struct wire_rate *rates)
 {
 	int attempts = outcome->attempts;
@@ -236,7 +236,7 @@ static struct frame *new_frame(const struct nlmsghdr *message)
 	return frame;
 }
 
-/* Without this, a rate would be taken for the one of 20 MHz and one stream that has its number. */
+/* Without this, such a rate would be mistaken for the rate of 20 MHz and one stream with the same number. */
 static void refuse_later_rates(const struct radio *radio, const struct frame *frame)
 {
 	for (int i = 0; i < TX_RATES && frame->rates[i].index >= 0; i++) {

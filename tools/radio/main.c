@@ -65,7 +65,7 @@ static int open_signals(void)
 	return signals;
 }
 
-/* Sleeps of other tasks may be a thousandth longer than asked for, so that timers can be joined. */
+/* The kernel lengthens sleeps of other tasks by up to a thousandth, to coalesce timers. */
 void be_exact(void)
 {
 	struct sched_param priority = { .sched_priority = 1 };
@@ -74,7 +74,7 @@ void be_exact(void)
 		die(EXIT_RUNTIME, "the scheduler refuses exact timers: %s", strerror(errno));
 }
 
-/* All events until @ns, each at its own time: this program may run a little later than they were due. */
+/* Run all events until @ns, each at its own time: the program may run slightly later than they were due. */
 static void run_events(struct medium *medium, int64_t ns)
 {
 	struct event *event;
@@ -87,7 +87,7 @@ static void run_events(struct medium *medium, int64_t ns)
 	medium->now_ns = ns;
 }
 
-/* Until a message comes, the next event is due, or a signal. */
+/* Wait until a message or signal arrives, or the next event is due. */
 static void wait_for_work(const struct medium *medium, struct pollfd *polled, int count)
 {
 	const struct event *next = event_first(&medium->events);
@@ -103,7 +103,7 @@ static void wait_for_work(const struct medium *medium, struct pollfd *polled, in
 		die(EXIT_RUNTIME, "ppoll: %s", strerror(errno));
 }
 
-/* What arrived together, one after the other: what is due now can come between. */
+/* Process messages that arrived together one by one, as events that are due now may come between. */
 static void receive(struct medium *medium)
 {
 	hwsim_receive(medium);
@@ -146,7 +146,7 @@ static FILE *open_log(const char *path)
 	return file;
 }
 
-/* Leaves the medium to a child, and ends when that is ready, or with its status if it fails. */
+/* Let a child run the medium. Exit when the child is ready, or with its status if it fails. */
 static int go_to_background(const char *pid_file)
 {
 	int ends[2], status = 0;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Streams of random numbers of radio n: n * STREAMS and the next ones. */
+/* Random number streams of radio n: n * STREAMS to n * STREAMS + STREAMS - 1. */
 #define STREAMS 2
 
 static void radio_init(struct medium *medium, struct radio *radio, int number)
@@ -77,7 +77,7 @@ void medium_add_address(struct medium *medium, const uint8_t *mac, struct radio 
 	address->radio = radio;
 }
 
-/* The address that a radio was made with names it in messages, so that one stays. */
+/* The original address of a radio identifies it in messages, so it is not deleted. */
 void medium_delete_address(struct medium *medium, const uint8_t *mac)
 {
 	struct address *address = find(medium, mac);

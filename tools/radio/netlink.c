@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* Room for what the kernel sends before this program runs: of each station an aggregate at most. */
+/* Enough for the messages before this program runs: at most one aggregate per station. */
 #define RECEIVE_BUFFER_BYTES (64 << 20)
 /* A message has at most one frame, of less than 4 KiB. */
 #define MESSAGE_BYTES (1 << 13)

@@ -11,9 +11,9 @@
 
 #define SPEED_OF_LIGHT_M_PER_S 299792458.0
 #define HZ_PER_MHZ 1e6
-/* Nearer than this the models mean nothing. */
+/* The models are not valid at smaller distances. */
 #define NEAREST_M 1.0
-/* Streams of random numbers for links begin here, above those of radios. */
+/* First random number stream of links, above the streams of radios. */
 #define LINK_STREAMS (1ULL << 32)
 
 struct position position_at(const struct waypoint *waypoints, int count, int64_t at_ns)

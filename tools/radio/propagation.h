@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where radios are, and how much of a signal is lost between two places. */
+/* Positions of radios, and path loss between two positions. */
 #ifndef RADIO_PROPAGATION_H
 #define RADIO_PROPAGATION_H
 
@@ -11,7 +11,7 @@ struct position {
 	double z_m;
 };
 
-/* A radio is at @where at @at_ns after the start, and moves straight between two of these. */
+/* A radio is at @where @at_ns after the start, and moves in a straight line between waypoints. */
 struct waypoint {
 	int64_t at_ns;
 	struct position where;
@@ -26,14 +26,14 @@ struct propagation {
 	enum path_loss model;
 	double exponent;
 	double reference_loss_db;	/* at one metre */
-	double shadowing_db;		/* standard deviation of what a link has in addition */
+	double shadowing_db;		/* standard deviation of a link's additional loss */
 };
 
 struct position position_at(const struct waypoint *waypoints, int count, int64_t at_ns);
 
 double path_loss_db(const struct propagation *propagation, struct position a, struct position b, int mhz);
 
-/* The part of a link's loss that its surroundings add: normal, the same in both directions, constant. */
+/* A link's additional loss by its surroundings: normally distributed, symmetric, constant. */
 double shadowing_db(const struct propagation *propagation, uint64_t seed, int radio, int other);
 
 double mw_of_dbm(double dbm);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The medium of simulated radios. It gets each frame that mac80211_hwsim sends,
- * decides when the radio gets the channel (dcf.c), what it exchanges there
- * (exchange.c), also many frames at once (aggregate.c), who hears it (air.c) and
- * with how many errors (reception.c), and reports to the kernel what was received
- * and what became of each frame (hwsim.c).
+ * The medium of simulated radios. It gets each frame that mac80211_hwsim sends. It
+ * decides when the radio gets the channel (dcf.c), which frames it exchanges there
+ * (exchange.c), also in aggregates (aggregate.c), which radios hear them (air.c) and
+ * with which errors (reception.c). It reports received frames, and the result of
+ * each sent frame, to the kernel (hwsim.c).
  */
 #ifndef RADIO_RADIO_H
 #define RADIO_RADIO_H
@@ -29,21 +29,21 @@
 #define QUEUES 4
 #define TX_RATES 4
 
-/* A rate with its number of attempts, as mac80211 wants it. */
+/* A rate with its number of attempts, as mac80211 specifies it. */
 struct tx_rate {
 	int8_t index;
 	uint8_t count;
 	uint16_t flags;
 };
 
-/* Of a block ack session of the sender, as the kernel says; @window is 0 for a frame that is in none. */
+/* The sender's block ack session, as the kernel reports it; @window is 0 for a frame without a session. */
 struct session {
 	uint16_t id;
 	uint8_t tid;
-	uint8_t window;			/* frames from the first that is missing to the last that may be sent */
-	uint8_t factor;			/* an aggregate has less than 2^(13 + factor) bytes */
+	uint8_t window;			/* frames from the first missing frame to the last that may be sent */
+	uint8_t factor;			/* an aggregate has fewer than 2^(13 + factor) bytes */
 	uint8_t density;		/* frames begin 2^(density - 3) us apart, if it is not 0 */
-	uint8_t probe;			/* it tries a rate */
+	uint8_t probe;			/* the frame probes a rate */
 };
 
 struct frame {
@@ -55,20 +55,20 @@ struct frame {
 	struct session session;
 	struct tx_rate rates[TX_RATES];
 	int attempts;			/* so far */
-	int earlier;			/* of these, in aggregates, before it is sent alone */
+	int earlier;			/* attempts in aggregates, before it is sent alone */
 	bool alone;			/* it is sent alone until it is acknowledged or given up */
 	int length;			/* without FCS */
 	uint8_t data[];
 };
 
-/* What became of a frame. */
+/* The result of a frame's transmission. */
 struct outcome {
 	const struct tx_rate *rates;	/* the table, and the attempts along it */
 	int attempts;
 	bool acked;
-	bool moves_window;		/* the receiver has to be told that it will not come */
+	bool moves_window;		/* the receiver has to be told that the frame was given up */
 	double signal_dbm;		/* of the response */
-	int frames;			/* of its aggregate, 0: another one reports that */
+	int frames;			/* in its aggregate; 0: another frame reports the aggregate */
 	int frames_acked;
 };
 
@@ -81,7 +81,7 @@ struct aggregate {
 	struct tx_rate rates[TX_RATES];
 	struct part {
 		struct frame *frame;
-		int start;		/* in bytes: of its delimiter, and its end */
+		int start;		/* offsets in bytes: of its delimiter, and of its end */
 		int end;
 	} parts[AGGREGATE_FRAMES];
 };
@@ -96,14 +96,14 @@ enum kind {
 	KINDS
 };
 
-/* A frame in the air. It is kept after its end as long as another frame goes on that it may have disturbed. */
+/* A frame in the air. After its end it is kept while a frame that it may have disturbed is in progress. */
 struct transmission {
 	struct event end;
 	struct transmission *next;
 	enum kind kind;
 	struct radio *from;
 	struct radio *to;		/* NULL: a group, or an address that no radio has */
-	struct frame *frame;		/* of DATA, and the first one of AGGREGATE, until its end */
+	struct frame *frame;		/* of DATA, or the first of AGGREGATE; valid until its end */
 	const struct aggregate *aggregate;
 	struct scoreboard board;	/* of BLOCK_ACK */
 	const struct rate *rate;
@@ -115,7 +115,7 @@ struct transmission {
 	int64_t start_ns;
 	int64_t header_ns;		/* when preamble and header are over */
 	int64_t end_ns;
-	int64_t reserved_ns;		/* how long after the end it reserves the channel */
+	int64_t reserved_ns;		/* time for which it reserves the channel after its end */
 	struct heard {
 		double mw;
 		bool sensed;
@@ -141,9 +141,9 @@ struct contender {
 	struct aggregate aggregate;
 };
 
-/* What a radio does with a frame, from its first access to the channel to the next. */
+/* The exchange of a frame, from its first access to the channel to the next frame's. */
 struct exchange {
-	struct event step;		/* the next frame, or that no response came */
+	struct event step;		/* the next frame, or the timeout of the response */
 	struct contender *contender;	/* NULL: none */
 	const struct rate *rate;
 	bool short_preamble;
@@ -163,7 +163,7 @@ struct response {
 	struct scoreboard board;
 };
 
-/* What a radio has received in a session of another. */
+/* The frames that a radio has received in a session of another radio. */
 struct reordering {
 	struct radio *from;
 	struct session session;
@@ -207,8 +207,8 @@ struct medium {
 	struct config config;
 	struct event_queue events;
 	int64_t started_ns;
-	int64_t moving_since_ns;	/* positions move as the configuration says from here on */
-	int64_t now_ns;			/* of the event that runs; CLOCK_MONOTONIC */
+	int64_t moving_since_ns;	/* origin of the times of waypoints */
+	int64_t now_ns;			/* time of the current event; CLOCK_MONOTONIC */
 	struct radio *radios;
 	int n_radios;
 	struct address *addresses;
@@ -224,7 +224,7 @@ struct medium {
 /* CLOCK_MONOTONIC. */
 int64_t clock_ns(void);
 
-/* Let sleeps of this process end at the nanosecond that it asks for. */
+/* Let sleeps of this process end exactly at the requested nanosecond. */
 void be_exact(void);
 
 /* `radio watch` with its arguments. */
@@ -234,21 +234,21 @@ noreturn void die(int status, const char *format, ...) __attribute__
 	((format(printf, 2, 3)));
 void *allocate(size_t bytes);
 
-/* medium.c: radios, and who has which address. */
+/* medium.c: radios, and their addresses. */
 void medium_init(struct medium *medium);
 struct radio *medium_owner(const struct medium *medium, const uint8_t *mac);
 void medium_add_address(struct medium *medium, const uint8_t *mac, struct radio *radio);
 void medium_delete_address(struct medium *medium, const uint8_t *mac);
 
-/* air.c: what is in the air, who senses it. */
+/* air.c: transmissions, and the radios that sense them. */
 struct transmission *air_new(struct radio *from, enum kind kind, struct radio *to, const struct rate *rate,
 			     bool short_preamble, int bytes);
 void air_start(struct transmission *transmission);
 void air_tune(struct radio *radio, int mhz);
 
-/* reception.c: who decodes it. */
+/* reception.c: whether a radio decodes a transmission. */
 void reception_begin(struct radio *radio, struct transmission *transmission);
-/* *@parts gets a bit for each frame of an aggregate that is decoded; if @all is false, not beyond the first. */
+/* *@parts gets a bit for each decoded frame of an aggregate; if @all is false, only up to the first. */
 bool reception_succeeds(struct radio *radio, const struct transmission *transmission, bool all, uint64_t *parts);
 
 /* dcf.c: when a queue gets the channel. */
@@ -266,7 +266,7 @@ void dcf_failed(struct contender *contender);
 void exchange_init(struct radio *radio);
 void exchange_start(struct contender *contender);
 void exchange_sent(struct radio *radio, struct transmission *transmission);
-/* A frame that was sent alone, or not at all, is over. */
+/* A frame that was sent alone, or not sent at all, is done. */
 void report_one(struct radio *radio, const struct frame *frame, bool acked, double signal_dbm);
 void exchange_answered(struct radio *radio, const struct transmission *transmission);
 bool is_to_group(const struct frame *frame);
@@ -276,21 +276,21 @@ int64_t response_ns(int mhz, const struct rate *rate, bool short_preamble, int b
 
 /* The rate of an entry of a table; NULL: the band has no such rate. */
 const struct rate *rate_of(int mhz, const struct tx_rate *entry);
-/* Attempts that a table allows, and the entry for the one after @attempts. */
+/* Attempts that a table allows, and the entry for the attempt after @attempts. */
 int table_limit(const struct tx_rate *rates);
 const struct tx_rate *table_next(const struct tx_rate *rates, int attempts);
 
 /* aggregate.c: frames that are sent together. */
-/* Form one of the frames that wait; there is none if the first is to be sent alone. */
+/* Form an aggregate of waiting frames; it is empty if the first is to be sent alone. */
 void aggregate_form(struct contender *contender);
-/* It was acknowledged (@board), or is given up (NULL): report what is over, and put the rest behind other frames. */
+/* It was acknowledged (@board) or failed (NULL): report frames that are done; requeue the others last. */
 void aggregate_resolve(struct contender *contender, const struct scoreboard *board, double signal_dbm);
 /* The sequence number in the sequence control at @byte, and the sequence number of a frame of data. */
 uint16_t sequence_at(const struct frame *frame, int byte);
 uint16_t sequence_number(const struct frame *frame);
 bool is_block_ack_request(const struct frame *frame);
 
-/* response.c: what a receiver does with what it has decoded; @parts are the parts of an aggregate. */
+/* response.c: the reaction of a receiver to a decoded frame; @parts are the parts of an aggregate. */
 void response_init(struct radio *radio);
 void response_received(struct radio *radio, struct transmission *transmission, uint64_t parts);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * What a receiver makes of overlapping frames. It follows the first preamble
- * that it finds; a stronger one wins it over while the first lasts (capture).
- * The other frames are noise to it, as long as they overlap.
+ * Decoding of overlapping frames. A receiver follows the first preamble that it
+ * detects; a stronger frame takes over while the first preamble lasts (capture).
+ * Other frames are noise while they overlap.
  */
 #include "error_rate.h"
 #include "radio.h"
@@ -16,7 +16,7 @@
 #define HT_HEADER_BITS (24 + 48)
 #define BITS_PER_BYTE 8
 
-/* Of two that begin at one instant, neither much stronger, chance decides which one it follows. */
+/* If two frames begin at one instant, and neither is much stronger, one is chosen at random. */
 static bool prefers(struct radio *radio, const struct transmission *later, const struct transmission *first)
 {
 	double ratio = later->at[radio->number].mw / first->at[radio->number].mw;
@@ -44,7 +44,7 @@ void reception_begin(struct radio *radio, struct transmission *transmission)
 	}
 }
 
-/* Noise and all other frames at @ns; *until_ns becomes the next instant at which these change. */
+/* Power of noise and all other frames at @ns; *until_ns becomes the next instant at which it changes. */
 static double disturbance(const struct radio *radio, const struct transmission *wanted, int64_t ns, int64_t *until_ns)
 {
 	const struct transmission *one = radio->medium->air;
@@ -99,7 +99,7 @@ static double header_success(const struct radio *radio, const struct transmissio
 			    transmission->header_ns, bits);
 }
 
-/* Each frame of an aggregate has errors of its own, in its part of the time. */
+/* Each frame of an aggregate has its own errors, in its part of the time. */
 static bool aggregate_succeeds(struct radio *radio, const struct transmission *transmission, bool all, uint64_t *parts)
 {
 	const struct aggregate *aggregate = transmission->aggregate;

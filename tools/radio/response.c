@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * What a radio makes of a frame that it has decoded: it passes it to the
- * kernel, and responds a SIFS later with an ACK, a block ack or a CTS.
+ * The reaction of a radio to a decoded frame: it passes the frame to the kernel,
+ * and responds a SIFS later with an ACK, a block ack or a CTS.
  */
 #include "radio.h"
 
@@ -85,7 +85,7 @@ static void prepare(struct radio *radio, const struct transmission *to, enum kin
 	event_schedule(&medium->events, &response->start, medium->now_ns + sifs_ns(radio->mhz));
 }
 
-/* A block ack that has @board, or an ACK. */
+/* A block ack with @board, or an ACK. */
 static void prepare_response(struct radio *radio, const struct transmission *to, const struct scoreboard *board)
 {
 	prepare(radio, to, board ? BLOCK_ACK : ACK);
@@ -143,8 +143,8 @@ static void received_aggregate(struct radio *radio, const struct transmission *t
 }
 
 /*
- * A radio has decoded a frame, or some of an aggregate: pass it to the kernel,
- * respond, or go on with what it waited for.
+ * A radio has decoded a frame, or some frames of an aggregate: pass them to the
+ * kernel, respond, or continue the exchange that waits for this frame.
  */
 void response_received(struct radio *radio, struct transmission *transmission, uint64_t parts)
 {
@@ -155,7 +155,7 @@ void response_received(struct radio *radio, struct transmission *transmission, u
 	} else if (transmission->kind == AGGREGATE) {
 		received_aggregate(radio, transmission, parts);
 	} else if (is_mine && transmission->kind == RTS) {
-		/* Silent if it knows of others (10.3.2.7). */
+		/* Silent if another radio has reserved the channel (10.3.2.7). */
 		if (radio->nav_until_ns <= radio->medium->now_ns && !radio->exchange.waiting)
 			prepare_cts(radio, transmission);
 	} else if (is_mine) {

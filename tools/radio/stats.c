@@ -59,7 +59,7 @@ static void write_rates(FILE *out, const struct radio_stats *stats)
 	fputs("},", out);
 }
 
-/* Those counts that are not 0, by their index. */
+/* The counts that are not 0, by their index. */
 static void write_counts(FILE *out, const char *name, const uint64_t *counts, int n)
 {
 	const char *comma = "";
@@ -138,7 +138,7 @@ static void write_radio(FILE *out, const struct medium *medium, const struct rad
 	fputs("}", out);
 }
 
-/* Replaces the file in one step, so that a reader sees all of it or the one before. */
+/* Replaces the file atomically, so that a reader sees either the new or the old one. */
 void stats_write(const struct medium *medium, const char *path)
 {
 	char temporary[4096];

@@ -63,7 +63,7 @@ static const struct rate rates[RATES] = {
 /* Preamble of HT in the mixed format, up to its one long training field (19.3.9). */
 #define HT_HEADER_US 36
 #define SHORT_GUARD_SYMBOL_NS 3600
-/* Silence after OFDM in the 2.4 GHz band, which belongs to the frame (18.3.2.4). */
+/* Signal extension: silence after OFDM in the 2.4 GHz band, part of the frame (18.3.2.4). */
 #define SIGNAL_EXTENSION_US 6
 #define SIFS_2_4_GHZ_US 10
 #define SIFS_5_GHZ_US 16
@@ -128,7 +128,7 @@ int64_t frame_ns(int mhz, const struct rate *rate, bool short_preamble, int byte
 	}
 	bits += OFDM_EXTRA_BITS;
 	symbols = (bits + rate->data_bits - 1) / rate->data_bits;
-	/* With short guard intervals, still to the end of a long symbol (equation 19-90). */
+	/* Also with short guard intervals, rounded up to a long symbol (equation 19-90). */
 	if (rate->short_guard)
 		symbols = (9 * symbols + 9) / 10;
 	ns += NS_PER_US * OFDM_SYMBOL_US * symbols;

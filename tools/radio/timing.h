@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Rates of 802.11b, 802.11g, 802.11a and 802.11n, and how long frames take at them. */
+/* Rates of 802.11b, 802.11g, 802.11a and 802.11n, and the duration of frames. */
 #ifndef RADIO_TIMING_H
 #define RADIO_TIMING_H
 
@@ -9,7 +9,7 @@
 #define NS_PER_US 1000LL
 #define NS_PER_S 1000000000LL
 
-/* Frequencies from here on are of the 5 GHz band. */
+/* The 5 GHz band: frequencies from here on. */
 #define FIRST_MHZ_OF_5_GHZ 5000
 
 enum modulation {
@@ -27,11 +27,11 @@ struct rate {
 	int data_bits;		/* of an OFDM symbol (N_DBPS, table 17-4) */
 	int bits_per_carrier;	/* of OFDM: 1 BPSK, 2 QPSK, 4 16-QAM, 6 64-QAM */
 	int code_in;		/* of OFDM: the code's rate is code_in / (code_in + 1) */
-	int reference;		/* of HT: number of the rate whose responses it gets (table 10-8) */
+	int reference;		/* of HT: number of the non-HT reference rate (table 10-8) */
 	bool short_guard;	/* of HT: guard intervals of 400 ns */
 };
 
-/* First those without HT, then the MCSs of one stream, then these with short guard intervals. */
+/* First rates without HT, then the MCSs of one stream, then these with short guard intervals. */
 #define DSSS_RATES 4
 #define LEGACY_RATES 12
 #define MCS_RATES 8
@@ -39,7 +39,7 @@ struct rate {
 const struct rate *rate_number(int number);
 int rate_to_number(const struct rate *rate);
 
-/* A radio numbers its rates like mac80211_hwsim: 12 in the 2.4 GHz band, and without the first four in the other. */
+/* Rates are numbered as in mac80211_hwsim: 12 in the 2.4 GHz band, without the first four in the 5 GHz band. */
 const struct rate *rate_at(int mhz, int index);
 /* NULL: there is no such MCS. */
 const struct rate *rate_of_mcs(int mcs, bool short_guard);
@@ -84,7 +84,7 @@ int64_t bytes_ns(const struct rate *rate, int bytes);
  */
 const struct rate *response_rate(const struct rate *rate, unsigned int basic);
 
-/* The mandatory rate that an ACK has at least, which EIFS supposes, for a frame at @rate (10.3.2.3.7). */
+/* The slowest mandatory rate of an ACK to a frame at @rate, which EIFS assumes (10.3.2.3.7). */
 const struct rate *slowest_response(const struct rate *rate);
 
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * `radio watch`: what a node's radios hear and count, as the kernel reports it to
- * anyone (nl80211), and who associates. One JSON object per line. It needs neither
- * the medium nor a simulated radio.
+ * `radio watch`: what a node's radios hear and count, as the kernel reports it without
+ * special rights (nl80211), and which stations associate. One JSON object per line. It needs
+ * neither the medium nor a simulated radio.
  */
 #include "radio.h"
 
@@ -96,7 +96,7 @@ static void begin_line(int64_t at_ns, const struct device *device, const struct 
 		printf(",\"station\":\"%02x:%02x:%02x:%02x:%02x:%02x\"", mac[0], mac[1], mac[2], mac[3], mac[4], mac[5]);
 }
 
-/* The rate of one @direction, "tx" or "rx". One of 802.11n also has its MCS, and says if its guard interval is short. */
+/* The rate of one @direction, "tx" or "rx". An 802.11n rate also has its MCS and its guard interval. */
 static void print_rate(const char *direction, const void *info, size_t length, uint16_t type)
 {
 	size_t bytes, value_bytes;
@@ -192,7 +192,7 @@ static void sample(struct watch *watch, int64_t at_ns)
 
 /*
  * The kernel reports new stations on both sides. On a station's side this means that it
- * begins to authenticate; other messages say whether that succeeds.
+ * begins to authenticate; other messages report whether it succeeds.
  */
 static const char *event_of(const struct device *device, uint8_t command)
 {

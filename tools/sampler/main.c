@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #define NS_PER_S 1000000000LL
-/* Above the guest's process 1: of what happens at one instant, the sample comes first. */
+/* Above the guest's process 1, so that the sample is the first event of its instant. */
 #define PRIORITY 2
 
 static const char help_text[] =
@@ -37,13 +37,14 @@ static const char help_text[] =
 "EXIT STATUS\n"
 "  0 ended by a signal; 1 the system refused something; 2 the command line or a line is wrong.\n";
 
-/* The end of the present sleep. */
+/* The end of the current sleep. */
 static volatile struct timespec until;
 static volatile sig_atomic_t stopped;
 
 /*
- * Ends a sleep, also one that is about to begin: the kernel reads its end when it begins. If this
- * comes before a new end is set, sleep_until() finds that the program is to stop.
+ * Ends the current sleep, or the next one if it is about to begin: the kernel reads the end when a
+ * sleep begins. If the signal arrives before a new end is set, sleep_until() notices that the
+ * program is to stop.
  */
 static void stop(int number)
 {
@@ -66,7 +67,7 @@ static void be_exact(void)
 {
 	struct sched_param priority = { .sched_priority = PRIORITY };
 
-	/* Only root may do that. */
+	/* Only root may do this. */
 	if (sched_setscheduler(0, SCHED_FIFO, &priority))
 		prctl(PR_SET_TIMERSLACK, 1);
 }

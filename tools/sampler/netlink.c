@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * A dump begins when it is requested: the kernel puts the first packet of answers into the
- * socket's buffer before send() returns, and each of the others when the one before it is
- * received. So one recvmmsg() gets them all, up to its number of packets.
+ * socket's buffer before send() returns, and each further packet when the previous one is
+ * received. So one recvmmsg() gets all of them, up to its number of packets.
  */
 #include "netlink.h"
 #include "sampler.h"
@@ -42,7 +42,7 @@ static void check_error(const struct nlmsghdr *answer, const char *subject)
 		die(EXIT_RUNTIME, "%s cannot be read: %s", subject, strerror(-error->error));
 }
 
-/* Returns whether @take has what it waits for. */
+/* Returns whether @take is satisfied. */
 static bool take_packet(const unsigned char *packet, size_t bytes, const char *subject,
 			bool (*take)(void *context, const struct nlmsghdr *answer), void *context)
 {

@@ -19,7 +19,7 @@ int netlink_open(int protocol);
 
 /*
  * Sends @requests, one or several, and passes the answers to @take, one by one, until it returns
- * true. An answer that is an error ends the program; @subject says what cannot be read then.
+ * true. An error in an answer ends the program, with a message that names @subject.
  */
 void netlink_ask(int fd, const void *requests, size_t bytes, const char *subject,
 		 bool (*take)(void *context, const struct nlmsghdr *answer), void *context);

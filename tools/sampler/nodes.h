@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is sampled: nodes with their sockets of netlink, and the files for the rows. */
+/* The objects that are sampled: nodes with their netlink sockets, and the files for the rows. */
 #ifndef SAMPLER_NODES_H
 #define SAMPLER_NODES_H
 
@@ -12,8 +12,8 @@
 /* A node whose sockets are of interest. */
 struct host {
 	const char *name;
-	bool sampled;		/* they are recorded */
-	bool watched;		/* their algorithms are noted */
+	bool sampled;		/* its sockets are recorded */
+	bool watched;		/* the algorithms of its sockets are noted */
 	int diag;
 	struct rows rows;
 	struct watch watch;
@@ -22,7 +22,7 @@ struct host {
 struct nodes {
 	struct host *hosts;
 	unsigned int n_hosts;
-	struct queues *queues;	/* one for each node that has some */
+	struct queues *queues;	/* one for each node with queues */
 	unsigned int n_queues;
 	bool any_sampled;	/* sockets or queues */
 	bool any_watched;
@@ -38,15 +38,15 @@ struct nodes {
  *	watch NODE				note the algorithms of its sockets
  *	queue NODE DEVICE HANDLE LINK DIRECTION	record a queue
  *
- * Rows of an instant are in the order of the nodes' first lines of their kind. No name has a
- * character that JSON escapes.
+ * Rows of an instant are in the order in which nodes first appear, for sockets and for queues.
+ * Names must not need escaping in JSON.
  */
 void nodes_read(struct nodes *nodes, FILE *file, const char *folder);
 
 /* Records what is sampled if @sampled, and notes algorithms if @watched. */
 void nodes_sample(struct nodes *nodes, int64_t time_ns, bool sampled, bool watched);
 
-/* Writes the rest of the rows to the files, and prints what was seen as one object of JSON. */
+/* Writes the rest of the rows to the files, and prints the noted algorithms as a JSON object. */
 void nodes_finish(struct nodes *nodes, FILE *file);
 
 #endif

@@ -10,16 +10,16 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Some seconds of a lab's samples at 10 ms. */
+/* A few seconds of a lab's samples at 10 ms. */
 #define ROOM_BYTES (1 << 18)
-/* Of 64 bits. */
+/* Of a 64-bit number. */
 #define DIGITS 20
 
 #define TEN(tens) \
 	{ tens, '0' }, { tens, '1' }, { tens, '2' }, { tens, '3' }, { tens, '4' }, \
 	{ tens, '5' }, { tens, '6' }, { tens, '7' }, { tens, '8' }, { tens, '9' }
 
-/* The digits of 0 to 99: dividing by 100 makes two of them at a time. */
+/* The digits of 0 to 99: a division by 100 gives two digits at a time. */
 static const char pairs[100][2] = {
 	TEN('0'), TEN('1'), TEN('2'), TEN('3'), TEN('4'), TEN('5'), TEN('6'), TEN('7'), TEN('8'), TEN('9'),
 };

@@ -11,16 +11,16 @@ struct output {
 	const char *name;	/* The file is created with its first row. */
 	int fd;
 	char *data;
-	char *end;		/* of what is in @data */
+	char *end;		/* of the rows in @data */
 };
 
 void output_init(struct output *output, const char *folder, const char *name);
 
-/* Returns where a row of up to @bytes can be put; output_end() takes its end. */
+/* Returns where a row of up to @bytes can be put; pass its end to output_end(). */
 char *output_begin(struct output *output, unsigned int bytes);
 void output_end(struct output *output, char *end);
 
-/* Writes what is in memory. */
+/* Writes the rows in memory to the file. */
 void output_flush(struct output *output);
 
 /* Each puts something at @at, and returns its end. */

@@ -8,7 +8,7 @@
 #include <net/if.h>
 #include <string.h>
 
-/* More than a row can have, beside its place. */
+/* More than the maximum length of a row without its place. */
 #define QUEUE_BYTES 256
 
 struct batch {
@@ -31,7 +31,7 @@ void queues_add(struct queues *queues, const char *device, uint32_t handle, char
 	queues->queues[queues->count++] = (struct queue){ ifindex, handle, place };
 }
 
-/* Returns the value of the first attribute of @type; without data if there is none. */
+/* Returns the value of the first attribute of @type; it has no data if there is none. */
 static struct value find(struct value rest, int type)
 {
 	struct value value;
@@ -65,7 +65,7 @@ char *queue_put(char *at, const struct nlmsghdr *answer, const char *place, int6
 	return put_text(at, "}\n");
 }
 
-/* The kernel answers the requests in their order. */
+/* The kernel answers requests in order. */
 static bool take_queue(void *context, const struct nlmsghdr *answer)
 {
 	struct batch *batch = context;

@@ -7,13 +7,13 @@
 
 #include <linux/rtnetlink.h>
 
-/* Fewer than what overruns the socket's buffer with answers. */
+/* Few enough that their answers do not overrun the socket's buffer. */
 #define QUEUES_AT_ONCE 16
 
 struct queue {
 	int ifindex;
 	uint32_t handle;	/* the major number of the discipline */
-	char *place;		/* the columns that say where it is, as JSON without braces */
+	char *place;		/* the columns of its position, as JSON without braces */
 };
 
 struct queues {

@@ -72,7 +72,7 @@ static char *put_ipv4(char *at, const unsigned char *address)
 	return at;
 }
 
-/* Addresses of IPv4 that are mapped to IPv6 are shown as what they are. */
+/* IPv4-mapped IPv6 addresses are shown as IPv4. */
 static void format_end(char *at, int family, const __be32 *raw, __be16 port)
 {
 	static const unsigned char mapped[12] = { [10] = 0xff, [11] = 0xff };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One socket as the kernel's diagnosis describes it, and the row of JSON that is made of it. */
+/* One socket as the kernel's socket diagnosis reports it, and its row of JSON. */
 #ifndef SAMPLER_ROW_H
 #define SAMPLER_ROW_H
 
@@ -11,9 +11,9 @@
 
 /* "[", an IPv6 address, "]:", a port, and the zero byte. */
 #define ENDS_BYTES 56
-/* More than names of algorithms have (TCP_CA_NAME_MAX, MPTCP_SCHED_NAME_MAX). */
+/* More than the maximum length of an algorithm's name (TCP_CA_NAME_MAX, MPTCP_SCHED_NAME_MAX). */
 #define NAME_BYTES 32
-/* More than a row can have, beside the node's name. */
+/* More than the maximum length of a row without the node's name. */
 #define ROW_BYTES 2048
 
 /* The attributes of a subflow that are recorded. */
@@ -35,7 +35,7 @@ struct row {
 	char congestion[NAME_BYTES];		/* empty: not reported */
 	bool has[SUBFLOW_FIELDS];
 	uint64_t subflow[SUBFLOW_FIELDS];
-	size_t info_bytes;			/* of @info that the kernel has filled in */
+	size_t info_bytes;			/* part of @info that the kernel has filled in */
 	struct tcp_info info;
 };
 
@@ -45,10 +45,10 @@ bool row_read(struct row *row, const struct nlmsghdr *message);
 /* Puts the row of @node at @at as a line of JSON, and returns its end. */
 char *row_put(char *at, const struct row *row, const char *node, int64_t time_ns);
 
-/* Orders rows by their ends; rows with the same by family and number. */
+/* Compares rows by their ends; ties are broken by family and number. */
 int row_compare(const void *a, const void *b);
 
-/* Puts a name of the kernel's as a string of JSON. */
+/* Puts a name from the kernel as a JSON string. */
 char *put_name(char *at, const char *name);
 
 #endif

@@ -2,14 +2,14 @@
 /*
  * sampler: one process reads the sockets and queues of all nodes of a lab at fixed instants.
  *
- * Nodes are network namespaces. For each of them the sampler has a netlink socket, and a sample
- * is one request and one receive call for the sockets of a node (sockets.c), and the same for
- * its queues (queues.c). A row of JSON is made of each (row.c) and gathered in memory (output.c).
+ * Nodes are network namespaces. For each of them the sampler has a netlink socket. A sample is
+ * one request and one receive call for the sockets of a node (sockets.c), and the same for its
+ * queues (queues.c). Each becomes a row of JSON (row.c), which is collected in memory (output.c).
  * At longer intervals the algorithms of the sockets are noted (watch.c).
  *
- * In a lab kernel the switch between program and kernel is what costs (real) time, and reading
- * the clock costs virtual time. So system calls are few and large, and no instant is read from
- * a clock: the sampler sleeps until an instant, and that is the time of the sample.
+ * In a lab kernel the switches between program and kernel cost (real) time, and reading the
+ * clock costs virtual time. So system calls are few and large, and no instant is read from a
+ * clock: the sampler sleeps until an instant, which is the time of the sample.
  */
 #ifndef SAMPLER_H
 #define SAMPLER_H
@@ -25,7 +25,7 @@
 noreturn void die(int status, const char *format, ...) __attribute__
 	((format(printf, 2, 3)));
 
-/* realloc(), which does not fail. */
+/* realloc() that exits on failure. */
 void *reallocate(void *memory, unsigned long bytes);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * The older of the kernel's two requests, TCPDIAG_GETSOCK, reports the sockets of both families:
- * one walk through the kernel's table instead of two, and one exchange of messages.
+ * it needs one walk through the kernel's table instead of two, and one exchange of messages.
  */
 #include "sockets.h"
 #include "sampler.h"
@@ -56,7 +56,7 @@ void sockets_read(int fd, struct rows *rows)
 			.nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP,
 		},
 		.request = {
-			/* The kernel reports MPTCP only with the first of them. */
+			/* The kernel reports MPTCP only with the first of these. */
 			.idiag_ext = 1 << (INET_DIAG_INFO - 1) | 1 << (INET_DIAG_CONG - 1),
 			.idiag_states = STATES,
 		},

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The lab's kernels have a line of a token in hexadecimal and a name for each connection. */
+/* Lab kernels only: one line per connection, with its token in hexadecimal and a name. */
 #define SCHEDULERS "/proc/net/mptcp_schedulers"
 #define READ_BYTES (1 << 16)
 
@@ -38,7 +38,7 @@ struct schedulers {
 void watch_open(struct watch *watch)
 {
 	watch->seen = NULL;
-	/* The namespace at the time of opening determines whose file it is. */
+	/* The file belongs to the namespace in which it is opened. */
 	watch->schedulers = open(SCHEDULERS, O_RDONLY | O_CLOEXEC);
 	if (watch->schedulers < 0 && errno != ENOENT)
 		die(EXIT_RUNTIME, SCHEDULERS " cannot be opened: %s", strerror(errno));
@@ -129,7 +129,7 @@ static struct seen *seen_of(struct watch *watch, const struct row *row)
 	return *known;
 }
 
-/* Each name once, in the order in which they were seen. */
+/* Adds a name, unless it is known. Names stay in the order in which they were seen. */
 static void note(struct names *names, const char *name)
 {
 	if (!*name)
@@ -156,7 +156,7 @@ void watch_note(struct watch *watch, const struct rows *rows)
 
 static void print_names(const struct names *names, const char *key, FILE *file)
 {
-	/* A name of control characters is six times as long in JSON. */
+	/* A control character takes six characters in JSON. */
 	char text[6 * NAME_BYTES];
 
 	fprintf(file, "\"%s\": [", key);

@@ -37,8 +37,8 @@ VALE = Recipe(
     licence="MIT",
     package=PACKAGE,
 )
-#: What is checked. Programs in C are left out because their sources name their builds.
-CHECKED = ("*.md", "*.py")
+#: What is checked. Vale reads the comments of C without a view, and .vale.ini limits patches to their descriptions.
+CHECKED = ("*.md", "*.py", "*.c", "*.h", "*.patch")
 _BUILD_LIMIT_S = 1800.0
 _SHOWN_LINES = 10
 

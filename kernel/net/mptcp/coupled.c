@@ -2,46 +2,51 @@
 /*
  * Groups of subflows for the coupled congestion controls.
  *
- * A control runs under the lock of one subflow, often in softirq. There it may
- * neither walk its connection's list of subflows, which belongs to the lock of
- * the MPTCP socket, nor read other subflows' TCP sockets. So the members of a
- * group tell each other: on each ACK of data a subflow publishes its window,
- * round-trip time and so on, and a computation copies what all have published.
+ * A congestion control runs under the lock of one subflow, often in softirq. There
+ * it may neither walk the connection's list of subflows, which the lock of the
+ * MPTCP socket protects, nor read the TCP sockets of other subflows. So the members
+ * of a group share data: on each ACK of data a subflow publishes its window,
+ * round-trip time and so on, and a computation copies what all members published.
  *
- * Group: the subflows of a connection with the same congestion control. Others,
- * after a change by setsockopt() that has not reached all of them, say, have
- * nothing to do with it. A group is found in a hash table when a subflow's control
- * is initialised, made if it is not there, and goes with its last member. It holds
- * a reference on the MPTCP socket, whose address therefore names one connection
- * for as long as the group exists, orphaned subflows included.
+ * Group: the subflows of a connection that use the same congestion control.
+ * Subflows with another one, for example after a setsockopt() that has not changed
+ * all of them yet, are not part of it. A group is looked up in a hash table when
+ * the congestion control of a subflow is initialised, created if it does not exist,
+ * and freed with its last member. It holds a reference on the MPTCP socket, so the
+ * address of this socket identifies one connection as long as the group exists,
+ * orphaned subflows included.
  *
- * A TCP socket, a subflow before init(), and one that found no memory have no
- * group. They are alone, and then all controls but wVegas are Reno. A connection
- * that falls back to TCP has one subflow, which is alone in its group. Subflows that
- * found no memory are counted, in /proc/net/mptcp_coupled: see coupled_sysctl.c.
+ * A TCP socket, a subflow before init(), and a subflow for which the allocation
+ * failed have no group. They are alone, and then all congestion controls but wVegas
+ * behave as Reno. A connection that falls back to TCP has one subflow, which is
+ * alone in its group. /proc/net/mptcp_coupled counts the failed allocations: see
+ * coupled_sysctl.c.
  *
- * Members that count: those of whose data some was acked within their last
- * retransmission timeout, and the one that asks. An idle backup subflow, or one
- * whose path is dead, does not slow the others down. After an idle time as long
- * as that, Linux distrusts the window, too (RFC 2861). With
- * net.mptcp.coupled_count_idle all established subflows count, with the window that
- * they have; those of LIA, OLIA and BALIA from init() on. RFC 6356 sums over all
- * subflows of a connection.
+ * Members that count, which means that computations include them: members with
+ * data acked within their last retransmission timeout, and the caller. An idle
+ * backup subflow, or a subflow with a dead path, does not slow the others down.
+ * After an idle time of this length Linux distrusts the window, too (RFC 2861).
+ * With net.mptcp.coupled_count_idle all established subflows count, with the window
+ * that they have; with LIA, OLIA and BALIA they count from init() on. RFC 6356 sums
+ * over all subflows of a connection.
  *
- * Window of a member in fast recovery: ssthresh. RFC 6356, section 3, asks for it,
- * since its window may be inflated there (RFC 5681). Linux's is not: PRR (RFC 6937)
- * lets it follow the segments in flight, down to 1, but that is no more what the
- * path is worth. The window that is cut for ECN is moved by PRR as well, so
- * it counts likewise. After a timeout the window of slow start counts.
+ * Window of a member in fast recovery: ssthresh. RFC 6356, section 3, requires it,
+ * because the window may be inflated there (RFC 5681). In Linux it is not: PRR (RFC
+ * 6937) lets cwnd follow the segments in flight, down to 1, so that it no longer
+ * reflects the capacity of the path. PRR also moves a window that is reduced for
+ * ECN, so ssthresh is used there as well. After a timeout, cwnd is used as it is in
+ * slow start.
  *
- * Number of members: not limited, but a computation looks at COUPLED_MAX_PATHS
- * that count, its own first, then those that joined first. A connection that uses
- * more at a time is a little too eager: the rates that are left out of the sum.
+ * Number of members: not limited, but a computation includes at most
+ * COUPLED_MAX_PATHS members that count: the caller, then others in the order in
+ * which they joined. A connection that uses more at a time is slightly too
+ * aggressive, because the sum lacks the rates of the rest.
  *
  * Locks: bucket, then group; both are leaves below the subflow's lock, with BH off
- * since controls run in process context, too. Members see their group through
- * coupled_sock.group, under the subflow's lock, between init() and release(). So
- * when the last one leaves nobody else can hold a pointer, and there is no RCU.
+ * because congestion controls also run in process context. Members reach their
+ * group through coupled_sock.group, under the subflow's lock, between init() and
+ * release(). So when the last member leaves, no other pointer to the group exists,
+ * and RCU is not needed.
  */
 
 #include <linux/hash.h>
@@ -55,7 +60,7 @@
 #define COUPLED_HASH_BITS	8
 
 static struct coupled_bucket {
-	spinlock_t lock;		/* for the list, and for who may join or leave */
+	spinlock_t lock;		/* for the list, and for joining and leaving */
 	struct hlist_head groups;
 } coupled_table[1 << COUPLED_HASH_BITS];
 
@@ -64,7 +69,7 @@ static struct coupled_bucket *coupled_bucket(const struct sock *msk)
 	return &coupled_table[hash_ptr(msk, COUPLED_HASH_BITS)];
 }
 
-/* The group of a connection and a control, made if need be; NULL without memory. */
+/* Find or create the group of a connection and a congestion control; NULL without memory. */
 static struct coupled_group *coupled_get(struct coupled_bucket *bucket, struct sock *msk,
 					 const struct tcp_congestion_ops *ops)
 {
@@ -87,7 +92,7 @@ static struct coupled_group *coupled_get(struct coupled_bucket *bucket, struct s
 	return group;
 }
 
-/* The socket whose private data this is. */
+/* container_of() for icsk_ca_priv. */
 static const struct sock *coupled_owner(const struct coupled_sock *cs)
 {
 	const u64 *priv = (const u64 *)cs;
@@ -131,7 +136,7 @@ void coupled_init(struct sock *sk)
 
 /**
  * coupled_release() - leave the group
- * @sk: a socket for which coupled_init() was called, locked or without users
+ * @sk: a socket for which coupled_init() was called, locked or without other users
  */
 void coupled_release(struct sock *sk)
 {
@@ -160,13 +165,13 @@ void coupled_release(struct sock *sk)
 	}
 }
 
-/* Alone, there is nothing to collect. */
+/* A socket that is alone has nothing to collect. */
 static bool coupled_alone(const struct coupled_sock *cs)
 {
 	return !cs->group || READ_ONCE(cs->group->count) < 2;
 }
 
-/* The window of a subflow that counts in a state: in recovery ssthresh. */
+/* The window that represents a subflow in a TCP_CA_* state: ssthresh in recovery and CWR. */
 static u32 coupled_window_in(const struct sock *sk, u8 state)
 {
 	if ((TCPF_CA_CWR | TCPF_CA_Recovery) & (1 << state))
@@ -175,13 +180,13 @@ static u32 coupled_window_in(const struct sock *sk, u8 state)
 }
 
 /**
- * coupled_state() - report what a change of state has made of a path
+ * coupled_state() - update the published path when the TCP_CA_* state changes
  * @sk: the subflow, locked
- * @state: TCP_CA_*, which it is about to enter
+ * @state: TCP_CA_* state that it is about to enter
  * @loss_gap: see struct coupled_path
  *
- * A loss cuts the window between two ACKs of data. For how long the path counts
- * stays as it is: nothing was acked.
+ * A loss reduces the window between two ACKs of data. Nothing was acked, so the time
+ * until which the path counts does not change.
  */
 void coupled_state(struct sock *sk, u8 state, u64 loss_gap)
 {
@@ -195,14 +200,14 @@ void coupled_state(struct sock *sk, u8 state, u64 loss_gap)
 	spin_unlock_bh(&cs->group->lock);
 }
 
-/* The set_state() of controls that want nothing but windows and round-trip times. */
+/* set_state() of congestion controls that need only windows and round-trip times. */
 void coupled_set_state(struct sock *sk, u8 state)
 {
 	coupled_state(sk, state, 0);
 }
 
 /**
- * coupled_publish() - report a path to the other members; it counts from now on
+ * coupled_publish() - publish a path to the other members; it counts from now on
  * @sk: the subflow, locked, on which data was acked
  * @rtt_us: its round-trip time in us
  * @loss_gap: see struct coupled_path
@@ -211,7 +216,7 @@ void coupled_publish(struct sock *sk, u32 rtt_us, u64 loss_gap)
 {
 	struct coupled_sock *cs = coupled_sk(sk);
 
-	/* Nobody reads it, unless the one who joins next finds this one idle. */
+	/* Not read while alone, except by a later member with count_idle set. */
 	if (!cs->group || (coupled_alone(cs) && !coupled_count_idle(sock_net(sk))))
 		return;
 	spin_lock_bh(&cs->group->lock);
@@ -224,7 +229,7 @@ void coupled_publish(struct sock *sk, u32 rtt_us, u64 loss_gap)
 }
 
 /**
- * coupled_withdraw() - let a path not count until it is published again
+ * coupled_withdraw() - exclude a path from computations until it is published again
  * @sk: the subflow, locked
  */
 void coupled_withdraw(struct sock *sk)
@@ -238,12 +243,12 @@ void coupled_withdraw(struct sock *sk)
 	spin_unlock_bh(&cs->group->lock);
 }
 
-/* Under the group's lock. Once over, for good: the clock comes round again. */
+/* Called with the group's lock held. Expiry is sticky, because jiffies wrap. */
 static bool coupled_counts(struct coupled_sock *cs, bool idle)
 {
 	int established = TCPF_ESTABLISHED | TCPF_CLOSE_WAIT;
 
-	/* A member leaves under the same lock, so its socket is there. */
+	/* A member leaves the group under this lock, so its socket exists. */
 	if (idle)
 		return cs->published &&
 		       (1 << inet_sk_state_load(coupled_owner(cs)) & established);
@@ -253,9 +258,9 @@ static bool coupled_counts(struct coupled_sock *cs, bool idle)
 }
 
 /**
- * coupled_collect() - what a computation has to know of all paths that count
- * @sk: the subflow or TCP socket that computes, locked
- * @paths: filled in; the first is that of @sk, as it is now
+ * coupled_collect() - copy the paths that count, as input of a computation
+ * @sk: the calling subflow or TCP socket, locked
+ * @paths: output; the first is the path of @sk, as it is now
  *
  * Return: number of paths, at least 1.
  */
@@ -285,7 +290,7 @@ u32 coupled_collect(struct sock *sk, struct coupled_path paths[COUPLED_MAX_PATHS
 	return n;
 }
 
-/* For controls that want nothing but windows and smoothed round-trip times. */
+/* pkts_acked() of congestion controls that need only windows and smoothed round-trip times. */
 void coupled_pkts_acked(struct sock *sk, const struct ack_sample *sample)
 {
 	if (coupled_delivered(sample))

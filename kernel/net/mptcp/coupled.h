@@ -3,12 +3,12 @@
 #define _MPTCP_COUPLED_H
 
 /*
- * How a coupled congestion control finds the other subflows of its connection.
+ * How the coupled congestion controls share data between the subflows of a connection.
  *
  * Subflows of one MPTCP connection that use the same congestion control are a
- * group. Each member leaves there what the others may know of it, under the
- * group's lock, and no member touches the socket of another, except to read its
- * state. See coupled.c.
+ * group. Each member publishes the data that the others need, under the group's
+ * lock. No member touches the socket of another, except to read its state. See
+ * coupled.c.
  */
 
 #include <linux/list.h>
@@ -22,15 +22,15 @@ struct coupled_group;
 /**
  * struct coupled_sock - a subflow's place in its group, or a TCP socket
  * @node: in the group's list; protected by the group's lock
- * @group: NULL on a TCP socket, before init(), and if there was no memory
- * @path: what the others may know; protected by the group's lock
- * @counts_until: path counts until then, in tcp_jiffies32; protected likewise
- * @published: path and counts_until are set; protected likewise
- * @credit: part of a segment by which the window has grown or shrunk without
- *	that it shows, between -1 and 1, in 2^-COUPLED_SHIFT; the socket's own
+ * @group: NULL on a TCP socket, before init(), and if allocation failed
+ * @path: published to the other members; protected by the group's lock
+ * @counts_until: tcp_jiffies32 until which @path counts; protected likewise
+ * @published: @path and @counts_until are set; protected likewise
+ * @credit: fraction of a segment that is not yet added to or taken from cwnd,
+ *	between -1 and 1, in 2^-COUPLED_SHIFT; used by this socket only
  *
- * The first member of each control's private data. All zero is a TCP socket: the
- * operations of a control may be called before its init(), by the handshake.
+ * The first member of the private data of each congestion control. All zero means a
+ * TCP socket: the handshake may call operations of a congestion control before init().
  */
 struct coupled_sock {
 	struct list_head node;
@@ -42,7 +42,7 @@ struct coupled_sock {
 };
 
 /**
- * struct coupled_window - private data of a control with HyStart++
+ * struct coupled_window - private data of a congestion control with HyStart++
  * @cs: the subflow's place in its group
  * @start: the subflow's first slow start
  */
@@ -78,13 +78,13 @@ u32 coupled_first_start(struct sock *sk, u32 acked);
 void coupled_grow(struct sock *sk, u32 n, s64 increase, u32 acked);
 u32 coupled_reno_ssthresh(struct sock *sk);
 
-/* A round-trip time to compute with, in us. */
+/* Smoothed round-trip time in us, at least 1, so that it can be a divisor. */
 static inline u32 coupled_srtt_us(const struct sock *sk)
 {
 	return max(tcp_sk(sk)->srtt_us >> 3, 1U);
 }
 
-/* Whether an ACK tells of data that has arrived. */
+/* Whether an ACK reports the arrival of new data. */
 static inline bool coupled_delivered(const struct ack_sample *sample)
 {
 	return sample->pkts_acked > 0 || sample->rtt_us >= 0;

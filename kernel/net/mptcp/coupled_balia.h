@@ -14,14 +14,14 @@
  *	for each loss on path r
  *		w_r -= w_r / 2 * min(a, 3/2)
  *
- * With one path a is 1, the increase 1 / w and the decrease w / 2: Reno. The
+ * With one path, a is 1, the increase 1 / w and the decrease w / 2, as in Reno. The
  * increase never exceeds 1 / w_r, since (1 + a) (4 + a) <= 10 a^2 for a >= 1.
  *
- * Error: relative 2^-25 (see coupled_types.h), and rounding to 2^-COUPLED_SHIFT;
- * the window after a loss is rounded down to a whole segment, or lies one above.
+ * Error: relative 2^-25 (see coupled_types.h), and rounding to 2^-COUPLED_SHIFT.
+ * The window after a loss is rounded down to a whole segment, or is one above.
  *
- * Deviations: none. The window after a loss is at least 1 segment, with one path 2:
- * coupled_min_window() in coupled_types.h has the sources.
+ * Deviations: none. The window after a loss is at least 1 segment, or 2 with one
+ * path: see coupled_min_window() in coupled_types.h for the sources.
  */
 
 #include "coupled_types.h"
@@ -44,9 +44,9 @@ coupled_balia_ratio(const struct coupled_path *paths, u32 n, u32 self)
 }
 
 /**
- * coupled_balia_increase() - growth of a window by BALIA
+ * coupled_balia_increase() - BALIA's increase of a window
  * @paths: the paths of the connection
- * @n: how many, 1 to COUPLED_MAX_PATHS
+ * @n: number of paths, 1 to COUPLED_MAX_PATHS
  * @self: index of the path on which a segment was acked
  *
  * Return: increase per acked segment in 2^-COUPLED_SHIFT segments, at most
@@ -68,12 +68,12 @@ static inline s64 coupled_balia_increase(const struct coupled_path *paths, u32 n
 }
 
 /**
- * coupled_balia_ssthresh() - the window after a loss by BALIA
+ * coupled_balia_ssthresh() - BALIA's window after a loss
  * @paths: the paths of the connection
- * @n: how many, 1 to COUPLED_MAX_PATHS
- * @self: index of the path that lost
+ * @n: number of paths, 1 to COUPLED_MAX_PATHS
+ * @self: index of the path with the loss
  *
- * Return: window in segments, at least 1, with one path 2.
+ * Return: window in segments, at least 1, or 2 with one path.
  */
 static inline u32 coupled_balia_ssthresh(const struct coupled_path *paths, u32 n, u32 self)
 {

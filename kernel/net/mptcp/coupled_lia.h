@@ -11,13 +11,13 @@
  *	w_r += min(max_k(w_k / rtt_k^2) / (sum_k x_k)^2, 1 / w_r)
  *
  * The RFC writes the first term as alpha / sum_k w_k, in bytes. A loss halves w_r
- * as in Reno. With one path both terms are 1 / w: Reno.
+ * as in Reno. With one path both terms are 1 / w, as in Reno.
  *
  * Error: relative 2^-25 (see coupled_types.h), and rounding to 2^-COUPLED_SHIFT.
  *
  * Deviations: segments instead of bytes, as everywhere in Linux's TCP, so paths
- * of different segment size are equals. alpha is not kept: it is computed anew for
- * each ACK, as section 4.1 of the RFC allows but does not ask for.
+ * with different segment sizes are treated alike. alpha is not stored but computed
+ * for each ACK, which section 4.1 of the RFC allows but does not require.
  */
 
 #include "coupled_types.h"
@@ -39,9 +39,9 @@ coupled_lia_linked(const struct coupled_path *paths, u32 n)
 }
 
 /**
- * coupled_lia_increase() - growth of a window by LIA
+ * coupled_lia_increase() - LIA's increase of a window
  * @paths: the paths of the connection
- * @n: how many, 1 to COUPLED_MAX_PATHS
+ * @n: number of paths, 1 to COUPLED_MAX_PATHS
  * @self: index of the path on which a segment was acked
  *
  * Return: increase per acked segment in 2^-COUPLED_SHIFT segments, at most

@@ -20,27 +20,27 @@
  *	eps_r = -1 / (n |M|)      if r is in M and B \ M is not empty
  *	eps_r =  0                otherwise
  *
- * A loss halves w_r as in Reno, to 1 segment at least: coupled_min_window() in
- * coupled_types.h has the sources. With one path this is Reno.
+ * A loss halves w_r as in Reno, to 1 segment at least: see coupled_min_window() in
+ * coupled_types.h for the sources. With one path this is Reno.
  *
- * The sources disagree on B. The draft's algorithm (as implementations that follow it
- * give it: INET's SCTP, mp-quic-go) takes l^2 / rtt; the authors' kernel code, and
- * what derives from it, l / rtt^2. The second is the square of Reno's rate with
- * one loss in l bytes, sqrt(2 l) / rtt, up to a factor that all paths share: "best" is
- * then where a TCP would be fastest, which is what the paper argues with. It is
- * the default; net.mptcp.coupled_olia_best chooses the other. They differ
- * only where round-trip times do.
+ * The sources disagree on B. The draft's algorithm (as INET's SCTP and mp-quic-go,
+ * which follow it, implement it) has l^2 / rtt; the authors' kernel code, and code
+ * derived from it, has l / rtt^2. The latter is the square of Reno's rate with one
+ * loss in l bytes, sqrt(2 l) / rtt, up to a factor that is the same for all paths.
+ * With it, the best path is the path on which TCP would be fastest, which is the
+ * paper's argument. It is the default; net.mptcp.coupled_olia_best chooses the
+ * other. They differ only if round-trip times differ.
  *
  * Error: relative 2^-25 of each of the two terms (see coupled_types.h), and
  * rounding of each to 2^-COUPLED_SHIFT. The terms may have opposite signs; the
- * bound holds for each, not for their difference. Of the first term no bound
- * below 2^-COUPLED_SHIFT segments is given: on a path a million times slower
- * than another it may be 0.
+ * bound holds for each term, not for their difference. No relative bound is given
+ * for a first term below 2^-COUPLED_SHIFT segments: it may become 0 on a path that
+ * is a million times slower than another.
  *
- * Deviations: the equations take windows as real numbers, but those here are
+ * Deviations: the equations take windows as real numbers, but here they are
  * truncated to segments. So windows that differ by at most one segment count as
- * equal in M; otherwise one packet moves a path into the set and out of it. Ties
- * in B are equality after rounding to 32 bits.
+ * equal in M; otherwise a single packet would move a path into or out of the set.
+ * Ties in B are equality after rounding to 32 bits.
  */
 
 #include "coupled_types.h"
@@ -51,7 +51,7 @@ struct coupled_olia_eps {
 	u32 den;
 };
 
-/* eps from membership in B and M, one bit for each path. */
+/* eps of path @self, from the sets B and M with one bit for each path. */
 static __always_inline struct coupled_olia_eps
 coupled_olia_shift(u32 best, u32 largest, u32 n, u32 self)
 {
@@ -74,7 +74,7 @@ coupled_olia_shift(u32 best, u32 largest, u32 n, u32 self)
 	return eps;
 }
 
-/* The set M. Windows that differ by at most slack segments are equal. */
+/* The set M. Windows that differ by at most @slack segments count as equal. */
 static inline u32 coupled_olia_largest(const struct coupled_path *paths, u32 n, u32 slack)
 {
 	u32 largest = 0, set = 0, i;
@@ -91,16 +91,16 @@ static inline u32 coupled_olia_largest(const struct coupled_path *paths, u32 n, 
 }
 
 /**
- * enum coupled_olia_rule - which paths are best; values of a sysctl
- * @COUPLED_OLIA_KERNEL: those with the largest l / rtt^2, as in the authors' code
- * @COUPLED_OLIA_DRAFT: those with the largest l^2 / rtt, as in the draft
+ * enum coupled_olia_rule - the metric of the best paths; values of the sysctl
+ * @COUPLED_OLIA_KERNEL: l / rtt^2, as in the authors' code
+ * @COUPLED_OLIA_DRAFT: l^2 / rtt, as in the draft
  */
 enum coupled_olia_rule {
 	COUPLED_OLIA_KERNEL,
 	COUPLED_OLIA_DRAFT,
 };
 
-/* What the best paths have most of. */
+/* Quality metric of a path: l / rtt^2 or l^2 / rtt. */
 static __always_inline struct coupled_num
 coupled_olia_quality(const struct coupled_path *path, enum coupled_olia_rule rule)
 {
@@ -148,14 +148,14 @@ coupled_olia_moved(const struct coupled_path *path, u32 den)
 }
 
 /**
- * coupled_olia_increase() - growth of a window by OLIA
+ * coupled_olia_increase() - OLIA's increase of a window
  * @paths: the paths of the connection
- * @n: how many, 1 to COUPLED_MAX_PATHS
+ * @n: number of paths, 1 to COUPLED_MAX_PATHS
  * @self: index of the path on which a segment was acked
- * @rule: which paths are best
+ * @rule: the metric of the best paths
  *
  * Return: increase per acked segment in 2^-COUPLED_SHIFT segments, from -0.5 to
- * 1.5 segments; 0 if @n or @self is out of range. Negative: the window shrinks.
+ * 1.5 segments; 0 if @n or @self is out of range. If negative, the window shrinks.
  */
 static inline s64 coupled_olia_increase(const struct coupled_path *paths, u32 n, u32 self,
 					enum coupled_olia_rule rule)

@@ -3,35 +3,38 @@
 #define _COUPLED_START_H
 
 /*
- * HyStart++ (RFC 9406): the first slow start of a path, ended before its queue
+ * HyStart++ (RFC 9406): it ends the first slow start of a path before the queue
  * overflows. Used if net.mptcp.coupled_hystart is 1.
  *
- * The coupled controls leave slow start to TCP (RFC 6356, section 3). Reno's ends
- * with the loss of up to a whole window, after which the window may be halved more
- * than once, to less than the path holds. Reno makes up for that with one segment
- * per round-trip; a coupled control, whose increase on a path may be a small part
- * of this, needs seconds. So how slow start ends matters more here than to TCP.
+ * The coupled congestion controls leave slow start to TCP (RFC 6356, section 3).
+ * Reno's ends with the loss of up to a whole window. After it, the window may be
+ * halved more than once, to less than the path holds. Reno recovers by one segment
+ * per round trip; a coupled congestion control, whose increase on a path may be a
+ * small part of this, needs seconds. So the end of slow start matters more here
+ * than it does to TCP.
  *
- * In rounds of one round-trip time each, with the smallest of their samples:
+ * In rounds of one round-trip time each, with smallest being the smallest sample of
+ * the round:
  *
  *	thresh(rtt) = rtt / 8, at least 4 ms, at most 16 ms
  *	8 samples or more, and smallest >= min + thresh(min):
- *		conservative slow start: 1/4 segment per acked segment
- *	there, 8 samples or more, and smallest < that of the round that led there:
- *		it was a false alarm, and slow start goes on
- *	there, 8 samples or more, and smallest >= that + thresh(that);
- *	or 5 rounds of it, the one that it began in included:
+ *		baseline = smallest; conservative slow start begins: 1/4 segment per
+ *		acked segment
+ *	in conservative slow start, 8 samples or more, and smallest < baseline:
+ *		it was a false alarm, and normal slow start goes on
+ *	in conservative slow start, 8 samples or more, and smallest >= baseline +
+ *	thresh(baseline); or 5 rounds of it, the round in which it began included:
  *		ssthresh = cwnd
  *
  * An ACK counts for at most 8 segments, the RFC's bound for senders without pacing.
- * Only the first slow start is treated so, that before any loss, as the RFC advises.
+ * This applies only to the first slow start, before any loss, as the RFC advises.
  *
  * Deviations, both because a queue may be shorter than what the path itself holds:
- * min is the path's smallest round-trip time, the handshake's included, and not that
- * of the round before, so that a rise which takes two rounds, or the first window,
- * is seen as well. Linux's CUBIC compares with a minimum, too. And a second rise
- * ends conservative slow start, which is there to find out whether the first was a
- * false alarm; 5 rounds multiply a window by 3.
+ * min is the smallest round-trip time of the path so far, the handshake's included,
+ * and not of the previous round only. So a rise that takes two rounds, or occurs in
+ * the first window, is detected as well. Linux's CUBIC compares with a minimum, too.
+ * And a second rise ends conservative slow start, whose purpose is to find out
+ * whether the first rise was a false alarm; 5 rounds multiply a window by 3.
  */
 
 #include "coupled_types.h"
@@ -46,11 +49,11 @@
 
 /**
  * struct coupled_start - a path in its first slow start
- * @round_end: snd_nxt when the round began; the caller's
- * @least_us: the same of this round; 0: none yet
- * @baseline_us: the same when conservative slow start began
- * @samples: of this round, as far as they matter
- * @rounds: of conservative slow start, from 1; 0: not in it
+ * @round_end: snd_nxt when the round began; maintained by the caller
+ * @least_us: smallest RTT sample of this round, us; 0: none yet
+ * @baseline_us: @least_us when conservative slow start began
+ * @samples: number of samples of this round, up to COUPLED_START_SAMPLES
+ * @rounds: round of conservative slow start, from 1; 0: not in it
  *
  * All zero before the first ACK.
  */
@@ -63,10 +66,10 @@ struct coupled_start {
 };
 
 /**
- * coupled_start_round() - a round ends and another begins
+ * coupled_start_round() - end a round and begin the next
  * @s: the path
  *
- * Return: whether slow start ends, too.
+ * Return: whether slow start ends.
  */
 static inline bool coupled_start_round(struct coupled_start *s)
 {
@@ -92,10 +95,10 @@ static inline bool coupled_start_rises(u32 from_us, u32 to_us)
 }
 
 /**
- * coupled_start_sample() - a round-trip time was measured
+ * coupled_start_sample() - process a round-trip time sample
  * @s: the path
- * @rtt_us: in us
- * @min_us: the smallest ever on this path, us
+ * @rtt_us: the sample, us
+ * @min_us: smallest round-trip time of this path so far, us
  *
  * Return: whether slow start ends.
  */

@@ -2,17 +2,17 @@
 /*
  * Settings of the coupled congestion controls, per network namespace:
  *
- *	net.mptcp.coupled_hystart	1: the first slow start of a subflow is
- *		HyStart++; 0, the default: it is Reno's, as the specifications leave it
- *	net.mptcp.coupled_olia_best	the paths that OLIA takes for the best, as
- *		enum coupled_olia_rule: 0, the default: l / rtt^2; 1: l^2 / rtt
+ *	net.mptcp.coupled_hystart	1: the first slow start of a subflow uses
+ *		HyStart++; 0, the default: Reno's, as in the specifications
+ *	net.mptcp.coupled_olia_best	OLIA's metric of the best paths, as enum
+ *		coupled_olia_rule: 0, the default: l / rtt^2; 1: l^2 / rtt
  *	net.mptcp.coupled_count_idle	1: all established subflows count; 0, the
- *		default: those of whose data some was acked within their timeout
+ *		default: subflows with data acked within their last retransmission timeout
  *
- * And /proc/net/mptcp_coupled, "NAME NUMBER" in a line:
+ * Also /proc/net/mptcp_coupled, with lines "NAME NUMBER":
  *
- *	uncoupled	subflows that found no memory for a group, so that they grow
- *		as if they were alone
+ *	uncoupled	subflows for which the allocation of a group failed, so that
+ *		they grow as if they were alone
  */
 
 #include <linux/proc_fs.h>
@@ -56,7 +56,7 @@ u8 coupled_olia_best_rule(const struct net *net)
 	return READ_ONCE(coupled_pernet_of(net)->olia_best);
 }
 
-/* A subflow stays uncoupled for want of memory. */
+/* A subflow stays uncoupled: allocation failed. */
 void coupled_count_failure(const struct net *net)
 {
 	atomic_inc(&coupled_pernet_of(net)->failures);
@@ -123,7 +123,7 @@ static struct pernet_operations coupled_pernet_ops = {
 	.size	= sizeof(struct coupled_pernet),
 };
 
-/* Before any control is registered, which is late. */
+/* Before the congestion controls, which register by late_initcall(). */
 static int __init coupled_sysctl_register(void)
 {
 	return register_pernet_subsys(&coupled_pernet_ops);

@@ -3,22 +3,22 @@
 #define _COUPLED_TYPES_H
 
 /*
- * What the coupled congestion controls know of a path, and the arithmetic that
- * they share. The same lines compile into the kernel, into a user-space library
- * (tests), and into eBPF: no kernel types, no allocation, no floating point of
- * the machine, loops of at most COUPLED_MAX_PATHS turns, and divisions of an
- * unsigned 64 bit number by an unsigned 32 bit number only. Functions that return
- * a struct are inlined always: eBPF has no other way to return one.
+ * Data about a path that the coupled congestion controls use, and the arithmetic
+ * that they share. The same code compiles into the kernel, into a user-space library
+ * (tests), and into eBPF. So it has no kernel types, no allocation and no
+ * floating-point arithmetic, loops have at most COUPLED_MAX_PATHS iterations, and
+ * divisions are only of an unsigned 64-bit by an unsigned 32-bit number. Functions
+ * that return a struct are always inlined, because eBPF cannot return one otherwise.
  *
  * Quotients of windows and round-trip times span many orders of magnitude: a
  * window of 2^20 segments over 10 us is 10^12 times as fast as one segment over
  * 10 s, and the equations square such rates. A fixed scale that never overflows
- * would truncate the slow paths to nothing. So values inside a computation are
- * struct coupled_num: 32 bits of mantissa and an exponent. Every operation
- * truncates once, hence has a relative error below 2^-31, and cannot overflow.
- * Sums have positive terms only, so errors do not grow by cancellation. A
- * formula of 8 paths takes fewer than 64 operations: each term that it adds is
- * exact to better than 2^-25.
+ * would truncate slow paths to 0. So values inside a computation are
+ * struct coupled_num: a mantissa of 32 bits and an exponent. Every operation
+ * truncates once, so its relative error is below 2^-31, and cannot overflow. Sums
+ * have positive terms only, so errors do not grow by cancellation. A formula for 8
+ * paths takes fewer than 64 operations, so the relative error of each term is below
+ * 2^-25.
  *
  * Results that leave a header are fixed-point: see COUPLED_SHIFT.
  */
@@ -34,7 +34,7 @@
 
 #else
 
-/* An eBPF program has included vmlinux.h and bpf_helpers.h, which have these. */
+/* eBPF programs include vmlinux.h and bpf_helpers.h first, which define these. */
 #ifndef __bpf__
 #include <stdbool.h>
 #include <sys/cdefs.h>
@@ -50,7 +50,7 @@ static inline u64 coupled_div(u64 a, u32 b)
 	return a / b;
 }
 
-/* Number of the highest bit that is set, from 1; 0 if none is. */
+/* Position of the highest bit that is set, from 1; 0 if no bit is set. */
 static inline s32 coupled_fls(u64 v)
 {
 	s32 bits = 0;
@@ -84,22 +84,22 @@ static inline s32 coupled_fls(u64 v)
 
 #endif
 
-/* Paths that one computation looks at. */
+/* Maximum number of paths in one computation. */
 #define COUPLED_MAX_PATHS	8
 
 /*
  * Increases are in units of 2^-COUPLED_SHIFT segments per acked segment, rounded
  * to nearest. The smallest increase of LIA with windows up to 2^20 segments is
- * about 2^-26, so that rounding adds less than 2^-22 to its relative error. No
- * increase exceeds 1.5 segments per acked segment, whatever the input.
+ * about 2^-26, so rounding adds less than 2^-22 to its relative error. No increase
+ * exceeds 1.5 segments per acked segment, whatever the input.
  */
 #define COUPLED_SHIFT		48
 #define COUPLED_ONE		((u64)1 << COUPLED_SHIFT)
 
 /**
- * struct coupled_path - what a control knows of one path of a connection
- * @cwnd: congestion window in segments, in recovery ssthresh; 0 counts as 1
- * @rtt_us: round-trip time in us; 0 counts as 1
+ * struct coupled_path - input of the equations: one path of a connection
+ * @cwnd: congestion window in segments, ssthresh in recovery; 0 is taken as 1
+ * @rtt_us: round-trip time in us; 0 is taken as 1
  * @loss_gap: OLIA only: bytes acked between losses, the larger of the last
  *	complete interval and the present one
  */
@@ -109,7 +109,7 @@ struct coupled_path {
 	u64 loss_gap;
 };
 
-/* Value m * 2^e; m is 0, or has its highest bit set. */
+/* The number m * 2^e; m is 0, or has its highest bit set. */
 struct coupled_num {
 	u32 m;
 	s32 e;
@@ -137,7 +137,7 @@ static __always_inline struct coupled_num coupled_mul(struct coupled_num a, stru
 	return coupled_make((u64)a.m * b.m, a.e + b.e);
 }
 
-/* Nothing here divides by zero; if it did, the quotient would be 0. */
+/* No caller divides by zero; if one did, the quotient would be 0. */
 static __always_inline struct coupled_num coupled_quot(struct coupled_num a, struct coupled_num b)
 {
 	if (!b.m)
@@ -229,17 +229,18 @@ coupled_total_rate(const struct coupled_path *paths, u32 n)
 /*
  * The smallest window that OLIA and BALIA leave to one of n paths, in segments. RFC
  * 5681 has 2. draft-khalili-mptcp-congestion-control and draft-walid-mptcp-
- * congestion-control set the minimum of ssthresh to 1 where a connection has several
- * paths, in order to send no more than that over a congested path. The authors'
- * BALIA does so; their OLIA halves a window to 2 at least, as Reno, and by
- * epsilon takes single segments from it, to 1. LIA (RFC 6356) and wVegas keep 2.
+ * congestion-control set the minimum of ssthresh to 1 if a connection has several
+ * paths, so that it sends no more than one segment over a congested path. The
+ * authors' BALIA does so; their OLIA halves a window to 2 at least, as Reno does,
+ * but its epsilon can remove single segments, down to 1. LIA (RFC 6356) and wVegas
+ * keep 2.
  */
 static inline u32 coupled_min_window(u32 n)
 {
 	return n > 1 ? 1 : 2;
 }
 
-/* Whether an index and a number of paths make sense; if not, nothing grows. */
+/* Whether an index and a number of paths are valid; if not, increases are 0. */
 static inline bool coupled_valid(u32 n, u32 self)
 {
 	return n <= COUPLED_MAX_PATHS && self < n;

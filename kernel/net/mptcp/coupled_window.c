@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * How the window of a subflow grows and shrinks under the coupled congestion
- * controls: slow start, the first one with HyStart++, and whole segments out of
- * the fractions that their equations give.
+ * Growth and reduction of a subflow's window under the coupled congestion controls:
+ * slow start, the first one with HyStart++, and conversion of the fractions that the
+ * equations give into whole segments.
  */
 
 #include "coupled.h"
 
-/* More segments in one ACK than this earn no more growth: no overflow of credit. */
+/* Limit of the segments that one ACK counts for, so that credit cannot overflow. */
 #define COUPLED_MAX_ACKED	16384U
 
 /**
- * coupled_slow_start() - Reno's slow start, if the window is in it
+ * coupled_slow_start() - Reno's slow start, if cwnd is below ssthresh
  * @sk: the socket, locked
  * @acked: segments that were acked
  *
- * Return: acked segments that are left for congestion avoidance; 0 too if the
- * window was not what limited the sender.
+ * Return: acked segments that are left for congestion avoidance; also 0 if the
+ * sender was not limited by its window.
  */
 u32 coupled_slow_start(struct sock *sk, u32 acked)
 {
@@ -27,7 +27,7 @@ u32 coupled_slow_start(struct sock *sk, u32 acked)
 	return tcp_in_slow_start(tp) ? tcp_slow_start(tp, acked) : acked;
 }
 
-/* A TCP socket is Reno throughout. */
+/* Never on a TCP socket, which uses Reno only. */
 static bool coupled_in_first_start(const struct sock *sk)
 {
 	return coupled_sk(sk)->group &&
@@ -35,7 +35,7 @@ static bool coupled_in_first_start(const struct sock *sk)
 	       coupled_hystart(sock_net(sk));
 }
 
-/* For controls with HyStart++, whose private data begins with a coupled_window. */
+/* init() of congestion controls whose private data begins with a struct coupled_window. */
 void coupled_window_init(struct sock *sk)
 {
 	struct coupled_window *window = inet_csk_ca(sk);
@@ -48,9 +48,9 @@ void coupled_window_init(struct sock *sk)
 }
 
 /**
- * coupled_window_sample() - rounds and samples of HyStart++
+ * coupled_window_sample() - update the rounds and samples of HyStart++
  * @sk: a subflow or a TCP socket, locked
- * @sample: what the control's pkts_acked() was given
+ * @sample: the argument of pkts_acked()
  */
 void coupled_window_sample(struct sock *sk, const struct ack_sample *sample)
 {
@@ -71,7 +71,7 @@ void coupled_window_sample(struct sock *sk, const struct ack_sample *sample)
 		WRITE_ONCE(tp->snd_ssthresh, tcp_snd_cwnd(tp));
 }
 
-/* The pkts_acked() of controls with HyStart++ and no further needs. */
+/* pkts_acked() of congestion controls with HyStart++ that need nothing else. */
 void coupled_window_acked(struct sock *sk, const struct ack_sample *sample)
 {
 	coupled_window_sample(sk, sample);
@@ -79,7 +79,7 @@ void coupled_window_acked(struct sock *sk, const struct ack_sample *sample)
 }
 
 /**
- * coupled_first_start() - slow start, the first one with HyStart++
+ * coupled_first_start() - slow start; the first one with HyStart++ if it is enabled
  * @sk: a subflow or a TCP socket, locked
  * @acked: segments that were acked
  *
@@ -99,7 +99,7 @@ u32 coupled_first_start(struct sock *sk, u32 acked)
 	return 0;
 }
 
-/* Whole segments of growth become window; the rest waits as credit. */
+/* Add whole segments of credit to cwnd. */
 static void coupled_spend(struct sock *sk, u32 segments)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
@@ -108,8 +108,8 @@ static void coupled_spend(struct sock *sk, u32 segments)
 }
 
 /*
- * The same downwards, which only OLIA does: to 1 segment, as its authors' code does.
- * Below ssthresh the window would be in slow start again.
+ * Take whole segments from cwnd. Only OLIA does this, down to 1 segment, as its
+ * authors' code does. ssthresh follows, as slow start would begin again below it.
  */
 static void coupled_repay(struct sock *sk, u32 segments)
 {
@@ -125,7 +125,7 @@ static void coupled_repay(struct sock *sk, u32 segments)
 /**
  * coupled_grow() - congestion avoidance
  * @sk: the socket, locked
- * @n: number of paths; a path that is alone grows as in Reno
+ * @n: number of paths; a single path grows as in Reno
  * @increase: per acked segment, in 2^-COUPLED_SHIFT segments; may be negative
  * @acked: segments that were acked
  */
@@ -147,7 +147,7 @@ void coupled_grow(struct sock *sk, u32 n, s64 increase, u32 acked)
 	}
 }
 
-/* Half the window, at least 2 segments; and a fresh start of the fraction. */
+/* Reno's ssthresh: half the window, at least 2 segments. Also reset the credit. */
 u32 coupled_reno_ssthresh(struct sock *sk)
 {
 	coupled_sk(sk)->credit = 0;

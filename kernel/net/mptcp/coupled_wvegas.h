@@ -6,8 +6,8 @@
  * wVegas, weighted Vegas: Cao, Xu, Fu, "Delay-based congestion control for
  * multipath TCP", ICNP 2012; draft-xu-mptcp-congestion-control.
  *
- * Once per round-trip, with the window w in segments, the mean round-trip time
- * rtt of the round, the smallest that was ever seen base, rates x = w / rtt:
+ * Once per round trip, with the window w in segments, the mean round-trip time rtt
+ * of the round, the smallest round-trip time so far, base, and rates x = w / rtt:
  *
  *	diff = w (rtt - base) / rtt		packets of this path in queues
  *	alpha_r = 10 x_r / sum_k x_k		packets that it should have there,
@@ -15,45 +15,45 @@
  *	w += 1 if diff < alpha_r, w -= 1 if diff > alpha_r
  *
  * So a connection keeps about 10 packets in queues, whatever its number of paths.
- * Slow start ends as in Vegas, when diff exceeds one packet: then w is what the
- * path holds without a queue, and one more. A loss halves w as in Reno.
+ * Slow start ends as in Vegas, when diff exceeds one packet: w is then set to what
+ * the path holds without a queue, plus one. A loss halves w as in Reno.
  *
- * Queues that were there when base was measured would never be seen. So when the
- * queueing delay rtt - base has doubled over the smallest since the last such
- * time, w becomes w base / (2 rtt) for once, which drains the path's own packets.
- * ssthresh stays then, so that the window slow-starts back. Otherwise it follows
- * the window: at least 3/4 of it at the end of every round, and never above a
- * window that shrinks by one. All this is from the authors' kernel code, and the
- * latter as in Linux's Vegas.
+ * A queue that existed when base was measured would never be noticed. So when the
+ * queueing delay rtt - base reaches twice its smallest value since the last
+ * draining, w becomes w base / (2 rtt) once, which drains the path's own packets.
+ * ssthresh does not change then, so that the window grows back in slow start.
+ * Otherwise ssthresh follows the window: it is at least 3/4 of the window at the end
+ * of every round, and is lowered with a window that shrinks by one. All this is
+ * from the authors' kernel code, and the latter as in Linux's Vegas.
  *
  * Error: diff and alpha are computed with a relative error of 2^-25 (see
- * coupled_types.h) and truncated to 2^-COUPLED_WVEGAS_SHIFT packets. Where the
- * window is divided it is rounded down to a whole segment.
+ * coupled_types.h) and truncated to 2^-COUPLED_WVEGAS_SHIFT packets. Divisions of
+ * the window round down to a whole segment.
  *
- * Deviations: the queueing delay counts for draining only in rounds in which diff
- * is at least alpha_r. Without this the rule halves a window that has just begun
- * to fill a queue (1 packet, then 2), and 10 packets are never reached. ssthresh
- * equals a window that shrinks by one, where the authors' code has one less: slow
- * start went on at ssthresh then, and today ends there. The window is at least 2
+ * Deviations: the queueing delay can cause draining only in rounds in which diff is
+ * at least alpha_r. Without this the rule halves a window that has just begun to
+ * fill a queue (1 packet, then 2), and 10 packets are never reached. ssthresh is set
+ * to a window that shrinks by one, where the authors' code sets one less: slow start
+ * included cwnd == ssthresh then, and does not today. The window is at least 2
  * segments, as in the authors' code.
  */
 
 #include "coupled_types.h"
 
-/* Packets of a connection in queues, on all paths together. */
+/* Target of a connection's packets in queues, on all paths together. */
 #define COUPLED_WVEGAS_TOTAL	10
 
-/* Packets in queues that end slow start. */
+/* Slow start ends when more packets than this are in queues. */
 #define COUPLED_WVEGAS_GAMMA	1
 
-/* Numbers of packets are in units of 2^-16. */
+/* Packets in queues are counted in units of 2^-16. */
 #define COUPLED_WVEGAS_SHIFT	16
 
 /**
  * struct coupled_wvegas - a path at the end of a round
  * @cwnd: congestion window, segments
  * @ssthresh: slow start threshold, segments
- * @base_rtt_us: smallest round-trip time ever, us
+ * @base_rtt_us: smallest round-trip time so far, us
  * @rtt_us: mean round-trip time of this round, us
  * @alpha: packets that should be in queues, 2^-COUPLED_WVEGAS_SHIFT; 0: not known
  * @queue_us: smallest queueing delay since the last draining, us; 0: not known
@@ -90,7 +90,7 @@ static inline u32 coupled_wvegas_held(const struct coupled_wvegas *v, u32 part)
 /**
  * coupled_wvegas_alpha() - packets that a path should have in queues
  * @paths: the paths of the connection; rtt_us is the mean of their last rounds
- * @n: how many, 1 to COUPLED_MAX_PATHS
+ * @n: number of paths, 1 to COUPLED_MAX_PATHS
  * @self: index of the path
  *
  * Return: packets in 2^-COUPLED_WVEGAS_SHIFT, at least 1 unit.
@@ -131,7 +131,7 @@ static inline bool coupled_wvegas_slow_start(struct coupled_wvegas *v)
 	return false;
 }
 
-/* One segment more or less, towards alpha packets in queues; no slow start follows. */
+/* Move cwnd by one segment, towards alpha packets in queues; slow start must not follow. */
 static inline void coupled_wvegas_step(struct coupled_wvegas *v, u64 diff)
 {
 	if (diff < v->alpha) {
@@ -157,8 +157,8 @@ static inline void coupled_wvegas_drain(struct coupled_wvegas *v)
 }
 
 /*
- * A window is at least 2 segments, and ssthresh at least 3/4 of it, as
- * tcp_current_ssthresh() has it. After draining, ssthresh is above it.
+ * Enforce a window of at least 2 segments, and ssthresh of at least 3/4 of it, as
+ * tcp_current_ssthresh() does. After draining, ssthresh is above the window.
  */
 static inline void coupled_wvegas_settle(struct coupled_wvegas *v)
 {
@@ -175,7 +175,7 @@ static inline void coupled_wvegas_settle(struct coupled_wvegas *v)
  * coupled_wvegas_round() - congestion avoidance at the end of a round
  * @v: the path; cwnd, ssthresh, alpha and queue_us are updated
  * @paths: the paths of the connection; rtt_us is the mean of their last rounds
- * @n: how many, 1 to COUPLED_MAX_PATHS
+ * @n: number of paths, 1 to COUPLED_MAX_PATHS
  * @self: index of the path
  */
 static inline void coupled_wvegas_round(struct coupled_wvegas *v, const struct coupled_path *paths,

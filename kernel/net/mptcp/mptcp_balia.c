@@ -3,9 +3,9 @@
  * BALIA, the Balanced Linked Adaptation algorithm (Peng, Walid, Hwang, Low, 2016),
  * as a TCP congestion control.
  *
- * Equations, scales and deviations are in coupled_balia.h; how subflows find each
- * other, and which count, in coupled.c. Slow start is Reno's; HyStart++ may be
- * turned on (coupled_start.h). On a TCP socket it is Reno.
+ * Equations, scales and deviations are in coupled_balia.h. coupled.c explains how
+ * subflows share data, and which count. Slow start is Reno's; HyStart++ may be
+ * enabled (coupled_start.h). On a TCP socket it behaves as Reno.
  */
 
 #include <linux/module.h>

@@ -2,10 +2,10 @@
 /*
  * LIA, the Linked Increases Algorithm (RFC 6356), as a TCP congestion control.
  *
- * Equations, scales and deviations are in coupled_lia.h; how subflows find each
- * other, and which count, in coupled.c. Slow start is TCP's, for each subflow by
- * itself: the RFC couples congestion avoidance only. HyStart++ may be turned on
- * (coupled_start.h). On a TCP socket it is Reno.
+ * Equations, scales and deviations are in coupled_lia.h. coupled.c explains how
+ * subflows share data, and which count. Slow start is TCP's, for each subflow
+ * separately: the RFC couples congestion avoidance only. HyStart++ may be enabled
+ * (coupled_start.h). On a TCP socket it behaves as Reno.
  */
 
 #include <linux/module.h>

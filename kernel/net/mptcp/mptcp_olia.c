@@ -3,11 +3,11 @@
  * OLIA, the Opportunistic Linked Increases Algorithm (Khalili et al., 2012), as a
  * TCP congestion control.
  *
- * Equations, scales and deviations are in coupled_olia.h; how subflows find each
- * other, and which count, in coupled.c. Slow start is Reno's; HyStart++ may be
- * turned on (coupled_start.h). On a TCP socket it is Reno. A loss, for the
- * counts of bytes between losses, is whatever cuts the window: fast recovery,
- * timeout, ECN. One that proves spurious counts as well.
+ * Equations, scales and deviations are in coupled_olia.h. coupled.c explains how
+ * subflows share data, and which count. Slow start is Reno's; HyStart++ may be
+ * enabled (coupled_start.h). On a TCP socket it behaves as Reno. Bytes between
+ * losses are counted between reductions of the window: by fast recovery, timeout
+ * or ECN. A reduction that proves spurious counts as well.
  */
 
 #include <linux/module.h>

@@ -2,17 +2,17 @@
 /*
  * wVegas, weighted Vegas (Cao, Xu, Fu, 2012), as a TCP congestion control.
  *
- * Equations, scales and deviations are in coupled_wvegas.h; how subflows find each
- * other, and which count, in coupled.c. A path counts from the end of its first
+ * Equations, scales and deviations are in coupled_wvegas.h. coupled.c explains how
+ * subflows share data, and which count. A path counts from the end of its first
  * round. On a TCP socket wvegas keeps 10 packets in queues.
  *
- * A round ends with the first ACK of what was sent after it began. As in Linux's
- * Vegas, rounds are measured in the state Open only, growth is Reno's otherwise,
- * and in rounds of fewer than 3 samples. Samples are those that Linux gives to
- * congestion controls: of the segment sent last among those acked, so that delayed
- * ACKs do not show in their mean. The window does not grow in rounds in which it
- * was not what limited the sender. Unlike Linux's Vegas, an idle time does not
- * make base_rtt forgotten: a subflow may be idle often, by the scheduler.
+ * A round ends with the first ACK of data that was sent after the round began. As in
+ * Linux's Vegas, rounds are measured in TCP_CA_Open only; in other states, and in
+ * rounds of fewer than 3 samples, growth is Reno's. A sample is ack_sample.rtt_us,
+ * which Linux takes from the most recently sent of the acked segments, so that
+ * delayed ACKs do not increase the mean. The window does not grow in a round in
+ * which it did not limit the sender. Unlike in Linux's Vegas, an idle time does not
+ * reset base_rtt: a scheduler may often leave a subflow idle.
  */
 
 #include <linux/module.h>
@@ -20,7 +20,7 @@
 #include "coupled.h"
 #include "coupled_wvegas.h"
 
-/* A mean of fewer samples than this says little. */
+/* A mean of fewer samples than this is not used. */
 #define WVEGAS_MIN_SAMPLES	3
 
 struct wvegas {
@@ -28,8 +28,8 @@ struct wvegas {
 	u64 rtt_sum;		/* of this round's samples, us */
 	u32 samples;
 	u32 round_end;		/* snd_nxt when the round began */
-	u32 base_rtt_us;	/* smallest ever; 0: none yet */
-	u32 rate_rtt_us;	/* mean of the round that gave the rate; 0: no rate */
+	u32 base_rtt_us;	/* smallest so far; 0: none yet */
+	u32 rate_rtt_us;	/* mean of the round whose rate is published; 0: none */
 	u32 alpha;		/* see struct coupled_wvegas */
 	u32 queue_us;		/* likewise */
 	bool measuring;
@@ -80,7 +80,7 @@ static void wvegas_pkts_acked(struct sock *sk, const struct ack_sample *sample)
 		coupled_publish(sk, w->rate_rtt_us, 0);
 }
 
-/* Take over what a computation has decided. */
+/* Apply the result of a computation to the socket. */
 static void wvegas_apply(struct sock *sk, const struct coupled_wvegas *v)
 {
 	struct wvegas *w = inet_csk_ca(sk);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * One file below net.mptcp, in every network namespace. The table must not be
- * shared between namespaces, since .data differs: each has a copy of its own.
+ * A sysctl below net.mptcp in every network namespace. Each namespace has its own
+ * copy of the table, because .data differs.
  */
 
 #ifndef __MPTCP_PERNET_SYSCTL_H
@@ -11,7 +11,7 @@
 #include <linux/sysctl.h>
 #include <net/net_namespace.h>
 
-/* NULL when there is no memory. */
+/* NULL if allocation fails. */
 static inline struct ctl_table_header *
 mptcp_pernet_sysctl_add(struct net *net, const struct ctl_table *entry)
 {

@@ -5,24 +5,24 @@
  * Networking 2016.
  *
  * The subflow F with the lowest RTT is used as long as it has room. If it has
- * none, a segment on the next best one, S, occupies the connection's send window
+ * none, a segment on the next best subflow, S, occupies the connection's send window
  * for RTT_S. In that time F could send
  *
  *	X = MSS_F * (CWND_F + (r - 1) / 2) * r	with r = RTT_S / RTT_F
  *
- * since its window grows by one segment per RTT. S is left idle, and F waited
- * for, if that does not fit beside what S has in flight:
+ * since its window grows by one segment per RTT. S is left idle, to wait for F, if
+ * this does not fit beside the data that S has in flight:
  *
  *	lambda * X > |M| - MSS_S * (inflight_S + 1)
  *
  * lambda corrects the estimate: once per RTT_S it rises if the send window was
  * found full while F had room, and falls otherwise.
  *
- * Deviations: the paper does not bound lambda; bounds (1 to 1.3) and steps (+0.04,
- * -0.01) are those of the authors' implementation for out-of-tree MPTCP. |M| is
- * the window that the peer grants. What S has in flight counts in bytes, with
- * what waits in its own queue. F is only waited for while it has data in flight,
- * and not after a retransmission timeout.
+ * Deviations: the paper does not bound lambda; the bounds (1 to 1.3) and steps
+ * (+0.04, -0.01) are from the authors' implementation for out-of-tree MPTCP. |M| is
+ * the window that the peer grants. The data that S has in flight is counted in
+ * bytes, with the bytes in its own queue. The scheduler waits for F only while F has
+ * data in flight, and not after a retransmission timeout.
  */
 
 #include "sched_common.h"
@@ -33,15 +33,15 @@
 #define BLEST_LAMBDA_UP		40
 #define BLEST_LAMBDA_DOWN	10
 
-/* Bounds that keep the estimate below 2^58: see blest_fast_bytes(). */
+/* Bounds that keep the products in blest_fast_bytes() below 2^58. */
 #define BLEST_RATIO_SHIFT	10
 #define BLEST_RATIO_MAX		(1024 << BLEST_RATIO_SHIFT)
 #define BLEST_CWND_MAX		(1024 * 1024)
 
 struct blest {
-	u64 stamp_us;		/* of the last correction of lambda */
+	u64 stamp_us;		/* when lambda was last corrected */
 	u32 lambda;		/* in 1/1000 */
-	bool blocked;		/* since then */
+	bool blocked;		/* since stamp_us */
 };
 
 static struct blest *blest_of(struct mptcp_sock *msk)
@@ -92,7 +92,7 @@ static u64 blest_fast_bytes(const struct mptcp_subflow_context *fast,
 		       BLEST_LAMBDA_ONE);
 }
 
-/* Segments that @slow may get without blocking @fast; 0 says wait. */
+/* Segments that @slow may send without blocking @fast; 0: wait for @fast. */
 static u32 blest_harmless(struct mptcp_sock *msk,
 			  const struct mptcp_subflow_context *fast,
 			  const struct mptcp_subflow_context *slow)
@@ -122,9 +122,9 @@ static int blest_get_send(struct mptcp_sock *msk)
 
 	room = mptcp_sched_room(best);
 	fast = mptcp_sched_lowest_rtt(msk, class, false);
-	/* NULL: meanwhile, on another CPU, all have left this class. */
+	/* NULL if all subflows left this class meanwhile, on another CPU. */
 	if (!fast || fast == best) {
-		/* Blocked: room, data, and no window for it. */
+		/* Blocked: room and data, but the receive window is full. */
 		if (!after64(READ_ONCE(msk->wnd_end), msk->snd_nxt))
 			blest_of(msk)->blocked = true;
 	} else if (mptcp_sched_ack_is_due(fast)) {

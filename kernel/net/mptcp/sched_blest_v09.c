@@ -1,28 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * BLEST as its authors had it in out-of-tree MPTCP 0.9x. sched_blest.c has the
- * idea and its source; different here:
+ * BLEST as its authors implemented it in out-of-tree MPTCP 0.9x. sched_blest.c
+ * explains the idea and names its source. Differences:
  *
- * - the RTT of the fast subflow is the middle of the lowest and the highest that
- *   it had; a segment stays on the slow one for as long as its RTT grows with
- *   its window, from the lowest to the highest;
- * - in the first slow start the fast subflow is taken to double each RTT, up to
- *   16 times;
- * - lambda rises if, in the last lowest RTT of the slow subflow, the receive
- *   window or the send buffer was full and a subflow had room: in the path of
- *   opportunistic retransmission and penalisation, which it has too, of all
- *   slower subflows at once.
+ * - The RTT of the fast subflow is the mean of its lowest and highest RTT. A segment
+ *   occupies the slow subflow for as long as this subflow's RTT, which is taken to
+ *   grow with its segments in flight, from the lowest to the highest.
+ * - In its first slow start the fast subflow is expected to double its window each
+ *   RTT, up to 16 times.
+ * - lambda is corrected at most once per lowest RTT of the slow subflow. It rises if,
+ *   since the last correction, the receive window or the send buffer was full while a
+ *   subflow had room. The code of opportunistic retransmission and penalisation
+ *   detects this. BLEST has both mechanisms, and penalises all slower subflows at
+ *   once.
  *
- * Deviations: those of sched_v09.c; and the fast subflow is only waited for while
- * it has data in flight, and not after a retransmission timeout.
+ * Deviations: as in sched_v09.c; also, the scheduler waits for the fast subflow only
+ * while this has data in flight, and not after a retransmission timeout.
  */
 
 #include "sched_v09_common.h"
 
 struct blest_v09 {
 	s16 lambda;		/* in 1/1000 */
-	bool blocked;		/* since lambda was corrected */
-	u32 corrected;		/* in jiffies */
+	bool blocked;		/* since lambda was last corrected */
+	u32 corrected;		/* when lambda was last corrected, jiffies */
 };
 
 static struct blest_v09 *blest_v09_of(struct mptcp_sock *msk)
@@ -64,7 +65,7 @@ static void blest_v09_correct(struct blest_v09 *blest, const struct v09_path *sl
 	blest->corrected = tcp_jiffies32;
 }
 
-/* Whom to give a segment; NULL: to nobody, for now. */
+/* The subflow that gets the next segment; NULL: none for now. */
 static struct mptcp_subflow_context *blest_v09_choose(struct mptcp_sock *msk)
 {
 	struct blest_v09 *blest = blest_v09_of(msk);
@@ -75,7 +76,7 @@ static struct mptcp_subflow_context *blest_v09_choose(struct mptcp_sock *msk)
 	blest_v09_measure(msk);
 	fast = v09_lowest_rtt(msk, false);
 	best = v09_lowest_rtt(msk, true);
-	/* There may be no @fast: on another CPU, subflows become unusable. */
+	/* fast may be NULL: another CPU may have made subflows unusable. */
 	if (!best || !fast || best == fast || !mptcp_sched_ack_is_due(fast))
 		return best;
 

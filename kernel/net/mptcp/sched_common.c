@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the packet schedulers of the lab share: which subflows may be used, how
- * much goes onto one, and where lost data goes.
+ * Helpers of the lab's packet schedulers: which subflows may be used, how much may
+ * be sent on a subflow, and where lost data is retransmitted.
  */
 
 #include "sched_common.h"
 
 /*
- * Backup subflows are for the time when no other one is active. A subflow after
- * a retransmission timeout keeps to its own retransmissions, unless there is
- * nothing else: out-of-tree MPTCP calls it temporarily unavailable.
+ * Backup subflows are used only if no other subflow is active. A subflow in
+ * TCP_CA_Loss only retransmits its own data, unless no better class is in use:
+ * out-of-tree MPTCP calls it temporarily unavailable.
  */
 enum mptcp_sched_class mptcp_sched_class(struct mptcp_subflow_context *subflow)
 {
@@ -24,7 +24,7 @@ enum mptcp_sched_class mptcp_sched_class(struct mptcp_subflow_context *subflow)
 	return loss ? MPTCP_SCHED_LOSS : MPTCP_SCHED_OPEN;
 }
 
-/* The class to choose from. If it is "unusable", nobody may be chosen. */
+/* The class to choose from; no subflow may be chosen if it is MPTCP_SCHED_UNUSABLE. */
 enum mptcp_sched_class mptcp_sched_best_class(struct mptcp_sock *msk)
 {
 	enum mptcp_sched_class best = MPTCP_SCHED_UNUSABLE;
@@ -35,7 +35,7 @@ enum mptcp_sched_class mptcp_sched_best_class(struct mptcp_sock *msk)
 	return best;
 }
 
-/* Is this subflow one to choose from? */
+/* May this subflow be chosen, given the best class? */
 bool mptcp_sched_eligible(struct mptcp_subflow_context *subflow,
 			  enum mptcp_sched_class class)
 {
@@ -44,10 +44,10 @@ bool mptcp_sched_eligible(struct mptcp_subflow_context *subflow,
 }
 
 /*
- * Segments that the congestion window lets go at once, after what waits in the
- * subflow's own queue. The MSS here does not count the options; so segments that
- * wait are rather taken for one too few than for one too many, and the window
- * gets full, as congestion controls want it.
+ * Number of segments that fit into the congestion window now, after the segments that
+ * wait in the subflow's own queue. mss_cache does not account for MPTCP's options. So
+ * the number of queued segments is underestimated rather than overestimated, and cwnd
+ * is always filled, as congestion controls require.
  */
 u32 mptcp_sched_room(const struct mptcp_subflow_context *subflow)
 {
@@ -82,7 +82,7 @@ mptcp_sched_lowest_rtt(struct mptcp_sock *msk, enum mptcp_sched_class class,
 	return best;
 }
 
-/* The answer of a scheduler: this subflow, so many segments; or none for now. */
+/* Decide for @subflow and @segs segments; -EINVAL, so no decision, if either is 0. */
 int mptcp_sched_grant(struct mptcp_subflow_context *subflow, u32 segs)
 {
 	if (!subflow || !segs)
@@ -93,7 +93,7 @@ int mptcp_sched_grant(struct mptcp_subflow_context *subflow, u32 segs)
 	return 0;
 }
 
-/* What the peer did not get goes where nothing else is on its way. */
+/* Retransmit lost data on a subflow that has nothing in flight. */
 int mptcp_sched_on_idle(struct mptcp_sock *msk)
 {
 	struct sock *ssk = mptcp_subflow_get_retrans(msk);
@@ -105,7 +105,7 @@ int mptcp_sched_on_idle(struct mptcp_sock *msk)
 	return 0;
 }
 
-/* Forget what the scheduler before, or the listener's, has left behind. */
+/* Clear the private state that the previous or the listener's scheduler left. */
 void mptcp_sched_clear(struct mptcp_sock *msk)
 {
 	struct mptcp_subflow_context *subflow;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the packet schedulers of the lab share.
+ * Helpers of the lab's packet schedulers.
  *
- * A scheduler is asked with the msk owned: under its socket lock, or in softirq
- * under its data lock while no process owns it. So conn_list, the send queue and
- * all private state are stable. The subflows are not locked; what is read of
- * them may be about to change. Whoever changes it holds the subflow's lock while
- * it processes an ACK, and asks the scheduler again at the end of that.
+ * A scheduler is called with the msk lock held: the socket lock, or in softirq the
+ * data lock while no process owns the socket. So conn_list, the send queue and all
+ * private state are stable. The subflows are not locked, so their fields may change
+ * at any time. Code that changes them holds the subflow's lock while it processes an
+ * ACK, and calls the scheduler again at the end.
  */
 #ifndef __MPTCP_SCHED_COMMON_H
 #define __MPTCP_SCHED_COMMON_H
@@ -15,17 +15,17 @@
 #include "protocol.h"
 #include "sched_v09.h"
 
-/* Keeps segments * MSS within an int, and a decision within reason. */
+/* Limit of one decision; segments * MSS must fit into an int. */
 #define MPTCP_SCHED_MAX_SEGS	16384
 
 #define MPTCP_WEIGHT_DEFAULT	1
 #define MPTCP_WEIGHT_MAX	255
 #define MPTCP_WEIGHTS_MAX	16
 
-/* How usable a subflow is. A scheduler only looks at those of the best class. */
+/* How usable a subflow is, best first. Schedulers choose within the best class in use. */
 enum mptcp_sched_class {
 	MPTCP_SCHED_OPEN,
-	MPTCP_SCHED_LOSS,		/* after a retransmission timeout */
+	MPTCP_SCHED_LOSS,		/* TCP_CA_Loss: after a retransmission timeout */
 	MPTCP_SCHED_BACKUP,
 	MPTCP_SCHED_BACKUP_LOSS,
 	MPTCP_SCHED_UNUSABLE,		/* closing, not joined yet, or stale */
@@ -58,26 +58,26 @@ mptcp_sched_tp(const struct mptcp_subflow_context *subflow)
 	return tcp_sk(mptcp_subflow_tcp_sock(subflow));
 }
 
-/* Smoothed RTT in us; 0 is "not measured", and sorts first. */
+/* Smoothed RTT in us; 0 if it is not measured yet, which sorts first. */
 static inline u32 mptcp_sched_srtt(const struct mptcp_subflow_context *subflow)
 {
 	return READ_ONCE(mptcp_sched_tp(subflow)->srtt_us) >> 3;
 }
 
-/* tcp_snd_cwnd() is for whoever has the subflow locked. */
+/* Without the subflow's lock, unlike tcp_snd_cwnd(). */
 static inline u32 mptcp_sched_cwnd(const struct tcp_sock *tp)
 {
 	return READ_ONCE(tp->snd_cwnd);
 }
 
-/* Segments in flight, more or less. */
+/* Segments in flight, approximately. */
 static inline u32 mptcp_sched_in_flight(const struct tcp_sock *tp)
 {
 	/*
-	 * An ACK may be changing the four counters of which this is the sum, so that
-	 * it may be wrong, even below 0, which is a large number: the window seems
-	 * full, or to have more room than it has. What is granted then waits in the
-	 * subflow's own queue, and at the end of that ACK the scheduler is asked again.
+	 * A concurrent ACK may change the four counters that this combines. So the
+	 * result may be wrong, and even wrap below 0: the window appears to be full,
+	 * or to have more room than it has. Segments that are granted in excess wait
+	 * in the subflow's queue. The scheduler is called again at the end of the ACK.
 	 */
 	return data_race(tcp_packets_in_flight(tp));
 }
@@ -87,26 +87,29 @@ static inline u8 mptcp_sched_ca_state(const struct mptcp_subflow_context *subflo
 {
 	const struct sock *ssk = mptcp_subflow_tcp_sock(subflow);
 
-	/* a bit field, which READ_ONCE() does not take */
+	/* a bit field, to which READ_ONCE() cannot be applied */
 	return data_race((u8)inet_csk(ssk)->icsk_ca_state);
 }
 
 static inline bool
 mptcp_sched_is_backup(const struct mptcp_subflow_context *subflow)
 {
-	/* what comes in on the subflow changes other bits of the same word */
+	/* received packets change other bits of the same word */
 	return data_race(subflow->backup || subflow->request_bkup);
 }
 
-/* The bit of a subflow in a set of carriers. The 33rd has that of the first. */
+/*
+ * A subflow is a carrier of a byte if it was given the byte: see sched_runs.c. This is
+ * the subflow's bit in a set of carriers; subflows 32 apart share a bit.
+ */
 static inline u32 mptcp_sched_carrier(const struct mptcp_subflow_context *subflow)
 {
 	return 1U << (subflow->subflow_id % 32);
 }
 
 /*
- * The connection is blocked: by the peer's window? Or, with nothing to be sent,
- * by a send buffer without any room? Else the application is about to fill it.
+ * Blocked by the receive window, or by a full send buffer? Otherwise the application
+ * can still write.
  */
 static inline bool mptcp_sched_has_to_penalise(const struct mptcp_sock *msk)
 {
@@ -116,8 +119,8 @@ static inline bool mptcp_sched_has_to_penalise(const struct mptcp_sock *msk)
 }
 
 /*
- * May a scheduler hold data back for this subflow? Only an ACK makes it ask
- * again, so one has to be due.
+ * May a scheduler hold data back for this subflow? It is called again only at an ACK,
+ * so an ACK has to be due.
  */
 static inline bool
 mptcp_sched_ack_is_due(const struct mptcp_subflow_context *subflow)
@@ -126,8 +129,10 @@ mptcp_sched_ack_is_due(const struct mptcp_subflow_context *subflow)
 }
 
 /*
- * 6.15 made two functions of get_subflow(). This define, which bounded an array in
- * its argument, went with it.
+ * Linux 6.15 replaced get_subflow() by get_send() and get_retrans(), and removed
+ * MPTCP_SUBFLOWS_MAX, which bounded an array in the argument of the former. Of the
+ * lab's kernels 6.12 has the define, and 7.2 does not; these schedulers are not built
+ * for 6.1.
  */
 #ifdef MPTCP_SUBFLOWS_MAX
 

@@ -4,10 +4,10 @@
  * "ECF: An MPTCP Path Scheduler to Manage Heterogeneous Paths", CoNEXT 2017.
  *
  * The subflow F with the lowest RTT is used as long as it has room. If it has
- * none, the next best one, S, is used only if that does not end later than to
- * wait for F. With k segments that are still to be given to some subflow, n = 1 +
- * k / CWND_F, and delta the larger one of the two RTTs' deviations, F is waited
- * for if
+ * none, the next best subflow, S, is used only if this does not complete later than
+ * waiting for F would. With k segments of the connection that no subflow has been
+ * given yet, n = 1 + k / CWND_F, and delta the larger of the two subflows' RTT
+ * deviations, the scheduler waits for F if
  *
  *	n * RTT_F < (1 + waiting * beta) * (RTT_S + delta)
  *	and	k / CWND_S * RTT_S >= 2 * RTT_F + delta
@@ -15,12 +15,12 @@
  * "waiting" is 1 from the first such decision until the first inequality does not
  * hold; beta = 0.25 is the hysteresis.
  *
- * Deviations: k does not count what lies beyond the peer's window, since no
- * subflow could send it now; a send buffer larger than the receive buffer
- * would hide that the fast path is about to be done. For the deviation of the RTT
- * stands the kernel's mean deviation (mdev_us): rttvar_us has the minimum
- * retransmission timeout, 200 ms, as its floor. F is only waited for while it has
- * data in flight, and not after a retransmission timeout.
+ * Deviations: k excludes data beyond the peer's window, since no subflow could send
+ * it now; with a send buffer larger than the receive buffer it would hide that
+ * little data remains. The deviation of the RTT is the kernel's mean deviation
+ * (mdev_us), because rttvar_us is never below the minimum retransmission timeout,
+ * 200 ms. The scheduler waits for F only while F has data in flight, and not after a
+ * retransmission timeout.
  */
 
 #include "sched_common.h"
@@ -38,7 +38,7 @@ static struct ecf *ecf_of(struct mptcp_sock *msk)
 	return (struct ecf *)msk->sched_priv;
 }
 
-/* Segments of the connection that could go now, but have no subflow yet. */
+/* Segments within the peer's window that no subflow has been given yet; at least 1. */
 static u64 ecf_backlog(const struct mptcp_sock *msk, u32 mss)
 {
 	u64 end = READ_ONCE(msk->wnd_end);
@@ -86,7 +86,7 @@ static bool ecf_wait(struct mptcp_sock *msk,
 	return true;
 }
 
-/* The slower subflow is decided on segment by segment, because k changes. */
+/* The slower subflow gets one segment per decision, because k changes. */
 static int ecf_get_send(struct mptcp_sock *msk)
 {
 	enum mptcp_sched_class class = mptcp_sched_best_class(msk);
@@ -97,7 +97,7 @@ static int ecf_get_send(struct mptcp_sock *msk)
 		return -EINVAL;
 
 	fast = mptcp_sched_lowest_rtt(msk, class, false);
-	/* NULL: meanwhile, on another CPU, all have left this class. */
+	/* NULL if all subflows left this class meanwhile, on another CPU. */
 	if (!fast || fast == best)
 		return mptcp_sched_grant(best, mptcp_sched_room(best));
 	if (mptcp_sched_ack_is_due(fast) && ecf_wait(msk, fast, best))

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * ECF as its authors had it in out-of-tree MPTCP 0.9x. sched_ecf.c has the idea
- * and its source; different here:
+ * ECF as its authors implemented it in out-of-tree MPTCP 0.9x. sched_ecf.c explains
+ * the idea and names its source. Differences:
  *
- * - delta is half of rttvar_us, which has the minimum retransmission timeout
- *   of 200 ms as its floor: at least 100 ms;
- * - all that waits in the connection counts, what lies beyond the peer's window
- *   too, but not less than the window of the subflow it would go to;
+ * - delta is half of rttvar_us, which is never below the minimum retransmission
+ *   timeout of 200 ms, so delta is at least 100 ms;
+ * - the backlog is all data that waits in the connection, also beyond the peer's
+ *   window, but at least the window of the subflow that would get it;
  * - products have 32 bits and wrap;
  * - opportunistic retransmission and penalisation.
  *
- * Deviations: those of sched_v09.c; what waits in the connection is counted as
- * payload, not as memory; and the fast subflow is only waited for while it has
- * data in flight, and not after a retransmission timeout.
+ * Deviations: as in sched_v09.c; also, the backlog is counted as payload, not as
+ * memory, and the scheduler waits for the fast subflow only while this has data in
+ * flight, and not after a retransmission timeout.
  */
 
 #include "sched_v09_common.h"
@@ -27,7 +27,7 @@ static struct ecf_v09 *ecf_v09_of(struct mptcp_sock *msk)
 	return (struct ecf_v09 *)msk->sched_priv;
 }
 
-/* Whom to give a segment; NULL: to nobody, for now. */
+/* The subflow that gets the next segment; NULL: none for now. */
 static struct mptcp_subflow_context *ecf_v09_choose(struct mptcp_sock *msk)
 {
 	struct mptcp_subflow_context *fast, *best;
@@ -36,7 +36,7 @@ static struct mptcp_subflow_context *ecf_v09_choose(struct mptcp_sock *msk)
 
 	fast = v09_lowest_rtt(msk, false);
 	best = v09_lowest_rtt(msk, true);
-	/* There may be no @fast: on another CPU, subflows become unusable. */
+	/* fast may be NULL: another CPU may have made subflows unusable. */
 	if (!best || !fast || best == fast || !mptcp_sched_ack_is_due(fast))
 		return best;
 

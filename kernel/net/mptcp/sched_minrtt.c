@@ -2,14 +2,14 @@
 /*
  * Lowest RTT first, the default of out-of-tree MPTCP 0.8x to 0.9x.
  *
- * Among the subflows whose congestion window has room, the one with the lowest
- * smoothed RTT gets as much as fits. If none has room, data waits in the
- * connection, not in a subflow.
+ * Among the subflows whose congestion window has room, the subflow with the lowest
+ * smoothed RTT is filled. If none has room, data waits in the connection, not in a
+ * subflow.
  *
  * net.mptcp.scheduler_opportunistic adds opportunistic retransmission and
  * penalisation, which out-of-tree MPTCP always had: see sched_opportunistic.c, and
- * minrtt_v09 for that kernel's. Lost data is retransmitted as mainline does it, not
- * from a queue for reinjection.
+ * minrtt_v09 for that kernel's variant. Lost data is retransmitted as in mainline,
+ * not from a queue for reinjection.
  */
 
 #include "sched_common.h"

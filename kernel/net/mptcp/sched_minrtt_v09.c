@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The "default" of out-of-tree MPTCP 0.9x: lowest RTT first, with opportunistic
- * retransmission and penalisation. See sched_v09.c for what that means there and
- * what deviates here.
+ * retransmission and penalisation. sched_v09.c explains how they work there, and
+ * which deviations there are here.
  */
 
 #include "sched_v09_common.h"

@@ -4,28 +4,29 @@
  * It Be? Designing and Implementing a Deployable Multipath TCP", NSDI 2012,
  * sections 4.2 and 4.3; mptcp_rcv_buf_optimization() of out-of-tree MPTCP.
  *
- * net.mptcp.scheduler_opportunistic, per network namespace, turns them on for the
- * schedulers "default" and "minrtt": 0 is off (the default), 1 retransmission, 2
- * penalisation, 3 both.
+ * net.mptcp.scheduler_opportunistic, per network namespace, enables them for the
+ * schedulers "default" and "minrtt": 0, the default: neither; 1: retransmission; 2:
+ * penalisation; 3: both.
  *
- * When the peer's receive window is full, or the send buffer, and a subflow has
- * room in its congestion window:
+ * When the peer's receive window or the send buffer is full, and a subflow has room
+ * in its congestion window:
  *
- * 1. It retransmits what is not acknowledged, from the first segment on, if that
- *    was sent on slower subflows, and on no other: as many segments as have the
- *    same carriers and fit its window. Each segment once per subflow.
- * 2. A slower subflow that carries the first segment has its congestion window
- *    halved, and ssthresh set to the new window: once per round-trip time of its
- *    own, and only while it sees no loss. When the send buffer is what is full,
- *    only if it has no room at all.
+ * 1. Of the subflows with room, the fastest retransmits unacknowledged data, from
+ *    the first segment on, if only slower subflows carry this segment. It
+ *    retransmits all following segments with the same carriers that fit its window.
+ *    A subflow retransmits each segment once.
+ * 2. Each slower subflow that carries the first segment gets its congestion window
+ *    halved, and ssthresh set to the new window: at most once per its own round-trip
+ *    time, and only in TCP_CA_Open. If it is the send buffer that is full, this
+ *    happens only if the buffer has no room at all.
  *
- * Deviation: the paper's sender retransmits one segment and asks again at the
- * next ACK. Mainline's "default", which gives a subflow bursts without regard to
- * its window, then stays below TCP on the better path (docs/schedulers.md).
+ * Deviation: the paper's sender retransmits one segment, and decides again at the
+ * next ACK. With this, mainline's "default", which gives bursts to a subflow without
+ * regard to its window, stays below TCP on the better path (docs/schedulers.md).
  *
- * Out-of-tree MPTCP differs: ssthresh is halved, and in slow start left alone; it
- * penalises once per RTT of the faster subflow; and retransmits only if the slower
- * RTT is more than four times as long or that window at most 4 segments: see
+ * Differences of out-of-tree MPTCP: it halves ssthresh, but not in slow start; it
+ * penalises once per RTT of the faster subflow; and it retransmits only if the slower
+ * subflow's RTT is more than four times as long or its window at most 4 segments: see
  * sched_v09.h.
  */
 
@@ -55,13 +56,13 @@ static u8 opportunistic_mode(const struct mptcp_sock *msk)
 	return READ_ONCE(pernet->mode);
 }
 
-/* Only such a subflow is penalised. */
+/* Only a subflow in TCP_CA_Open is penalised. */
 bool mptcp_sched_sees_no_loss(const struct mptcp_subflow_context *subflow)
 {
 	return mptcp_sched_ca_state(subflow) == TCP_CA_Open;
 }
 
-/* A delegated action halves the window, which belongs to the subflow's lock. */
+/* A delegated action reduces the window, because this requires the subflow's lock. */
 void mptcp_sched_order_penalty(struct mptcp_subflow_context *subflow)
 {
 	local_bh_disable();
@@ -69,10 +70,7 @@ void mptcp_sched_order_penalty(struct mptcp_subflow_context *subflow)
 	local_bh_enable();
 }
 
-/*
- * The delegated action, with @ssk locked. How much the penalty is, the scheduler
- * knows.
- */
+/* The delegated action, with @ssk locked. The scheduler decides the amount. */
 void mptcp_sched_penalise(struct sock *ssk)
 {
 	const struct mptcp_sched_ops *sched;
@@ -92,8 +90,8 @@ void mptcp_sched_penalise(struct sock *ssk)
 }
 
 /*
- * The paper's penalty. If ssthresh stayed above the window, the subflow would be
- * back where it was within a few round trips.
+ * The paper's penalty. With ssthresh above the window, the subflow would return to its
+ * old window within a few round trips.
  */
 void mptcp_sched_default_penalise(u32 *cwnd, u32 *ssthresh)
 {
@@ -122,7 +120,7 @@ void mptcp_sched_default_sent(struct mptcp_sock *msk, struct sock *ssk, u64 seq,
 		mptcp_sched_forget(msk);
 }
 
-/* Segments for the left edge: as many as there are and as the window lets go. */
+/* Segments to retransmit of @len bytes: as many as the congestion window allows. */
 static u32 opportunistic_quota(const struct mptcp_subflow_context *fast, u64 len)
 {
 	u32 mss = max(READ_ONCE(mptcp_sched_tp(fast)->mss_cache), 1U);
@@ -130,6 +128,11 @@ static u32 opportunistic_quota(const struct mptcp_subflow_context *fast, u64 len
 	return min_t(u64, DIV64_U64_ROUND_UP(len, mss), mptcp_sched_room(fast));
 }
 
+/*
+ * get_blocked(): penalise the slower carriers of the first unacknowledged segment, and
+ * return the subflow to retransmit on, or NULL. mode is first the value of the sysctl,
+ * and then the set of actions that are still possible: checks clear its flags.
+ */
 struct sock *mptcp_sched_default_blocked(struct mptcp_sock *msk)
 {
 	u8 mode = opportunistic_mode(msk);
@@ -194,7 +197,7 @@ static struct pernet_operations opportunistic_pernet_ops = {
 	.size	= sizeof(struct opportunistic_pernet),
 };
 
-/* Before the first connection. */
+/* Before the first connection is possible. */
 static int __init opportunistic_register(void)
 {
 	return register_pernet_subsys(&opportunistic_pernet_ops);

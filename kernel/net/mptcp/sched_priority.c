@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Strict priority: the first line gets everything that fits into its congestion
- * window; what does not goes to the second, and so on.
+ * Strict priority: the first subflow is filled to its cwnd; the remaining data goes
+ * to the next one, and so on.
  *
- * The order is that of net.mptcp.scheduler_weights, highest first; of equals, and
- * if no weights are set, the subflow that was made first. The first subflow of a
- * connection is the one of the route that it was opened on.
+ * The order is by net.mptcp.scheduler_weights, highest first. Among equal weights, and
+ * if no weights are set, the subflow that was created first comes first. The first
+ * subflow of a connection uses the route on which the connection was opened.
  */
 
 #include "sched_common.h"
 
 struct priority {
-	u32 generation;		/* of the weights */
+	u32 generation;		/* of the weights, when @weight was looked up */
 	u8 weight;		/* 0: not looked up yet */
 };
 

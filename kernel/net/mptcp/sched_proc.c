@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * /proc/net/mptcp_schedulers: which scheduler every MPTCP connection of this
- * network namespace uses. One line each, "TOKEN NAME", the token as %08x.
+ * /proc/net/mptcp_schedulers: the scheduler that each MPTCP connection of this network
+ * namespace uses. One line per connection, "TOKEN NAME", the token as %08x.
  *
- * net.mptcp.scheduler only says what new sockets get.
+ * net.mptcp.scheduler only shows the scheduler of new sockets.
  *
- * A token names a connection to whoever wants to join it. Only a process that has
- * CAP_NET_ADMIN over the network namespace may read it; what counts is who opened
- * the file. In 6.12 socket diagnosis asks for the same before it shows a token (in
- * 7.2 it shows it to all). The mode of a file could not say so: root of a user
- * namespace has this capability over the network namespaces made in it, and may
- * give it to others; and without it, root may not look at them either.
+ * A token is what a host needs to join a connection. So only a process with
+ * CAP_NET_ADMIN over the network namespace may read them; the opener of the file is
+ * checked. Socket diagnosis in 6.12 also requires this before it shows a token (in 7.2
+ * it shows tokens to all). The mode of the file cannot express this: root of a user
+ * namespace has the capability over the network namespaces created in it, and may give
+ * it to others; and without the capability not even root may read tokens.
  */
 
 #include <linux/proc_fs.h>
@@ -18,12 +18,12 @@
 #include <net/net_namespace.h>
 #include "sched_common.h"
 
-/* Where mptcp_token_iter_next() is. */
+/* Position of mptcp_token_iter_next(). */
 struct schedulers_iter {
 	struct seq_net_private p;
 	long slot;
 	long num;
-	loff_t pos;		/* of the connection that comes next */
+	loff_t pos;		/* of the next connection */
 };
 
 static struct mptcp_sock *schedulers_next(struct seq_file *seq)

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Redundant: every subflow carries everything, as far as it can.
+ * Redundant: every subflow carries all data, as far as it can.
  *
- * Each subflow has its own place in the stream (sched_seq) and goes on from it
- * whenever its congestion window has room. What the peer has acknowledged on the
- * connection is left out, so a slow subflow does not lag behind, it skips. A
- * transfer takes as long as on the faster path, and a loss on one path costs
- * nothing if the other one delivers.
+ * Each subflow has its own position in the stream (sched_seq), and continues from it
+ * whenever its congestion window has room. Data that the peer has acknowledged on the
+ * connection is skipped, so a slow subflow does not lag behind. A transfer takes as
+ * long as on the faster path, and a loss on one path costs nothing if the other path
+ * delivers.
  *
- * The send head is the first byte that no usable subflow has been given. When a
- * subflow dies, mainline takes the send head back to what is not acknowledged,
- * for somebody to send it again. Here the others are going to send it, or have
- * sent it, anyway; so the head is moved on to where the foremost of them is.
+ * The send head is the first byte that has not been given to any usable subflow. When
+ * a subflow fails, mainline moves the send head back to the first unacknowledged
+ * byte, so that the data is sent again. Here the other subflows have sent it or will
+ * send it anyway. So the head is moved forward to the position of the foremost one.
  */
 
 #include "sched_common.h"
@@ -26,7 +26,7 @@ static struct redundant *redundant_of(struct mptcp_subflow_context *subflow)
 	return (struct redundant *)subflow->sched_priv;
 }
 
-/* The first byte that waits to be sent; where the stream ends if none does. */
+/* The first byte that waits to be sent, or the end of the stream. */
 static u64 redundant_send_seq(const struct mptcp_sock *msk)
 {
 	const struct mptcp_data_frag *head = msk->first_pending;
@@ -35,10 +35,10 @@ static u64 redundant_send_seq(const struct mptcp_sock *msk)
 }
 
 /*
- * What is under way may be on any of several subflows, so each starts with what
- * is not acknowledged. A single one has had it all, and must not repeat it: until
- * a second subflow joins, the connection may still fall back to TCP. Before
- * connect() there is nothing to repeat, and sequence numbers are still to come.
+ * Data in flight may be on any of several subflows, so each subflow starts with the
+ * first unacknowledged byte. A single subflow has been given all data, and must not
+ * repeat it: until a second subflow joins, the connection may still fall back to TCP.
+ * Before connect() there is nothing to repeat, and no sequence number is known.
  */
 static void redundant_init(struct mptcp_sock *msk)
 {
@@ -55,7 +55,7 @@ static void redundant_init(struct mptcp_sock *msk)
 	redundant_of(subflow)->present = true;
 }
 
-/* After the send head was taken back: on to where the foremost subflow is. */
+/* Move the send head, if mainline moved it back, forward to the foremost subflow. */
 static void redundant_move_head(struct mptcp_sock *msk, u64 foremost)
 {
 	struct mptcp_data_frag *head;
@@ -85,7 +85,7 @@ static int redundant_get_send(struct mptcp_sock *msk)
 	mptcp_for_each_subflow(msk, subflow) {
 		if (!mptcp_sched_eligible(subflow, class))
 			continue;
-		/* A new one also carries what the others have in flight. */
+		/* A new subflow also carries the data that others have in flight. */
 		if (!redundant_of(subflow)->present ||
 		    before64(subflow->sched_seq, una)) {
 			subflow->sched_seq = una;

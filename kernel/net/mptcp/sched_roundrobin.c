@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Round robin: one segment to each subflow in turn, in the order in which they
- * were made.
+ * Round robin: one segment to each subflow in turn, in the order of their creation.
  *
- * A subflow without room in its congestion window is passed over. So the turns
- * decide while there is room on several subflows. Under a bulk transfer, which
- * fills all windows, each ACK makes room on one subflow and decides for it:
- * shares follow the windows. Out-of-tree MPTCP does the same with its defaults,
- * num_segments=1 and cwnd_limited=Y.
+ * A subflow without room in its congestion window is skipped. So the turns matter
+ * while several subflows have room. In a bulk transfer, which fills all windows, each
+ * ACK makes room on one subflow, which is then chosen: shares follow the windows.
+ * Out-of-tree MPTCP does the same with its defaults, num_segments=1 and
+ * cwnd_limited=Y.
  */
 
 #include "sched_common.h"
 
 struct roundrobin {
-	u32 last;	/* subflow_id of the last turn */
+	u32 last;	/* subflow_id of the subflow chosen last */
 };
 
 static struct roundrobin *roundrobin_of(struct mptcp_sock *msk)
@@ -22,7 +21,7 @@ static struct roundrobin *roundrobin_of(struct mptcp_sock *msk)
 	return (struct roundrobin *)msk->sched_priv;
 }
 
-/* Is @a earlier than @b in the order that starts after the last turn? */
+/* Does @a come before @b in the cyclic order that starts after @last? */
 static bool roundrobin_before(u32 last, u32 a, u32 b)
 {
 	return a - last - 1 < b - last - 1;

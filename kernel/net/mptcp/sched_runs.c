@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Which subflows carry which data. Out-of-tree MPTCP keeps a mask of subflows in
- * every segment of the connection; mainline does not know.
+ * every segment of the connection; mainline does not keep this information.
  *
- * The data that is not acknowledged is a list of runs, in the order of their
- * sequence numbers: consecutive bytes that the same subflows were given. Only
- * schedulers that need it keep it. Data that was sent before, or for which there
- * was no memory, has no carrier.
+ * Carrier of a byte: a subflow that was given the byte.
+ * Run: consecutive unacknowledged bytes with the same set of carriers.
+ * To note: to record that a subflow was given some bytes.
+ *
+ * Each connection has a list of runs in the order of their sequence numbers. Only
+ * schedulers that use it maintain it. Data that was sent before, or for which the
+ * allocation of a run failed, has no carriers.
  */
 
 #include <linux/slab.h>
@@ -15,7 +18,7 @@
 struct sched_run {
 	struct list_head node;
 	u64 seq;		/* first byte */
-	u64 end;		/* first byte behind it */
+	u64 end;		/* first byte after the run */
 	u32 carriers;		/* see mptcp_sched_carrier() */
 };
 
@@ -54,7 +57,7 @@ static struct sched_run *runs_add(struct list_head *after, u64 seq, u64 end,
 	return run;
 }
 
-/* Cut @run in two at @at, which lies inside of it. Return the second part. */
+/* Split @run at @at, which lies inside it. Return the second part, or NULL without memory. */
 static struct sched_run *runs_split(struct sched_run *run, u64 at)
 {
 	struct sched_run *second;
@@ -65,7 +68,12 @@ static struct sched_run *runs_split(struct sched_run *run, u64 at)
 	return second;
 }
 
-/* These bytes, as far as they are in the list, have one more carrier. */
+/*
+ * Add a carrier to these bytes, as far as they are in the list. Runs are split while the
+ * list is iterated. This is safe: runs_split() removes nothing, and inserts the second
+ * part after the first. After a split at @seq the iteration continues from the second
+ * part. After a split at @end it reaches the second part, which begins at @end, and stops.
+ */
 static void runs_mark(struct mptcp_sock *msk, u64 seq, u64 end, u32 carrier)
 {
 	struct sched_run *run;
@@ -97,7 +105,7 @@ static void runs_append(struct mptcp_sock *msk, struct sched_run *last, u64 seq,
 		runs_add(msk->sched_runs.prev, seq, end, carrier);
 }
 
-/* The sent() of a scheduler that asks for mptcp_sched_left_edge(). */
+/* sent() of schedulers that call mptcp_sched_left_edge(). */
 void mptcp_sched_note(struct mptcp_sock *msk, struct sock *ssk, u64 seq, u32 len)
 {
 	u32 carrier = mptcp_sched_carrier(mptcp_subflow_ctx(ssk));
@@ -120,9 +128,9 @@ void mptcp_sched_note(struct mptcp_sock *msk, struct sock *ssk, u64 seq, u32 len
 }
 
 /**
- * mptcp_sched_left_edge() - who carries the first byte that is not acknowledged
+ * mptcp_sched_left_edge() - return the carriers of the first unacknowledged byte
  * @msk: the connection
- * @len: output, at least so many bytes from there on have the same carriers, or NULL
+ * @len: output or NULL; at least @len bytes from there on have the same carriers
  *
  * Return: the carriers, see mptcp_sched_carrier(); 0 if they are not known.
  */
@@ -140,7 +148,7 @@ u32 mptcp_sched_left_edge(struct mptcp_sock *msk, u64 *len)
 	return run->carriers;
 }
 
-/* The carriers that only subflows after a retransmission timeout have. */
+/* The carrier bits whose subflows are all in TCP_CA_Loss. */
 static u32 lost_carriers(struct mptcp_sock *msk)
 {
 	struct mptcp_subflow_context *subflow;
@@ -156,15 +164,15 @@ static u32 lost_carriers(struct mptcp_sock *msk)
 }
 
 /**
- * mptcp_sched_lost() - what may go onto a subflow because others had a timeout
+ * mptcp_sched_lost() - find data that a subflow may retransmit after a timeout of others
  * @msk: the connection
- * @ssk: this subflow, locked; it is granted so many segments
- * @seq: input, where to begin; output, the first byte that it may retransmit
+ * @ssk: this subflow, locked; its sched_quota is set to the number of segments
+ * @seq: input, where to begin; output, the first byte that @ssk may retransmit
  *
- * Out-of-tree MPTCP queues all that a subflow carries for reinjection when that
- * subflow's retransmission timer fires.
+ * Out-of-tree MPTCP queues all data that a subflow carries for reinjection when the
+ * retransmission timer of this subflow fires.
  *
- * Return: is there such data, and room for it?
+ * Return: whether there is such data, and room for it.
  */
 bool mptcp_sched_lost(struct mptcp_sock *msk, struct sock *ssk, u64 *seq)
 {
@@ -191,7 +199,7 @@ bool mptcp_sched_lost(struct mptcp_sock *msk, struct sock *ssk, u64 *seq)
 	return false;
 }
 
-/* The connection ends, or nobody asks any more. */
+/* Free the list: the connection ends, or its scheduler does not use the list any more. */
 void mptcp_sched_forget(struct mptcp_sock *msk)
 {
 	struct sched_run *run, *next;

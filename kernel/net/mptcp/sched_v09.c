@@ -1,24 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the schedulers of out-of-tree MPTCP 0.9x share: the choice of a subflow,
- * and what is done when the receive window or the send buffer is full. Their
+ * Code that the schedulers of out-of-tree MPTCP 0.9x share: the choice of a subflow,
+ * and the actions when the receive window or the send buffer is full. Their
  * arithmetic is in sched_v09.h.
  *
- * Unlike sched_opportunistic.c, as there:
+ * As in the out-of-tree kernel, and unlike sched_opportunistic.c:
  *
- * - a subflow has room if what waits in its queue fits, exactly counted or not,
- *   and gets one segment with each decision;
- * - a segment is retransmitted only if each slower subflow that carries it has a
- *   window of at most 4 segments or more than four times the RTT, asked in the
- *   order of the subflows up to the first window of the one kind or RTT of the
- *   other;
- * - a subflow is penalised at most once per RTT of the faster one, counted in
- *   jiffies.
+ * - A subflow has room if the bytes in its queue do not exceed the free part of its
+ *   congestion window, even if they fill it. It gets one segment per decision.
+ * - A segment is not retransmitted if the faster subflow carries it. Otherwise its
+ *   carriers are checked in list order. The check stops at the first window of at most
+ *   4 segments (retransmit), or at the first RTT that is not more than four times the
+ *   faster subflow's (do not retransmit). If it does not stop, retransmit.
+ * - Penalties happen at most once per RTT of the faster subflow, counted in jiffies.
  *
- * Deviations, as for all schedulers of the lab: which subflows are usable at all
- * (mptcp_sched_class()); after a retransmission timeout data is retransmitted as
- * mainline does it, not from a queue for reinjection; DATA_FIN need not go where
- * the peer's came from.
+ * Deviations, as for all schedulers of the lab: mptcp_sched_class() decides which
+ * subflows are usable; after a retransmission timeout data is retransmitted as in
+ * mainline, not from a queue for reinjection; DATA_FIN need not use the subflow on
+ * which the peer's DATA_FIN arrived.
  */
 
 #include "sched_v09_common.h"
@@ -36,7 +35,7 @@ struct v09_subflow *v09_subflow(struct mptcp_subflow_context *subflow)
 	return priv;
 }
 
-/* Of a subflow that is not locked: as it is now, more or less. */
+/* A snapshot of a subflow, which is not locked: its fields may not match exactly. */
 struct v09_path v09_path(struct mptcp_subflow_context *subflow)
 {
 	const struct v09_subflow *priv = v09_subflow(subflow);
@@ -57,7 +56,7 @@ struct v09_path v09_path(struct mptcp_subflow_context *subflow)
 	};
 }
 
-/* The lowest RTT; if @with_room, among those that have room. */
+/* The subflow with the lowest RTT; if @with_room, of the subflows with room. */
 struct mptcp_subflow_context *v09_lowest_rtt(struct mptcp_sock *msk, bool with_room)
 {
 	enum mptcp_sched_class class = mptcp_sched_best_class(msk);
@@ -82,7 +81,10 @@ struct mptcp_subflow_context *v09_lowest_rtt(struct mptcp_sock *msk, bool with_r
 	return best;
 }
 
-/* Return the carriers whose window is about to be halved. */
+/*
+ * Penalise the first other carrier in list order, or @all, where they deserve it.
+ * Return the carriers whose window is about to be halved.
+ */
 static u32 v09_penalise(struct mptcp_sock *msk, struct mptcp_subflow_context *fast,
 			u32 carriers, bool all)
 {
@@ -113,6 +115,12 @@ static u32 v09_penalise(struct mptcp_sock *msk, struct mptcp_subflow_context *fa
 	return penalised;
 }
 
+/*
+ * Return whether @fast is to retransmit the first unacknowledged segment, which
+ * @carriers have. The windows of @penalised are about to be halved.
+ * v09_ask_retransmit() returns whether to check the next carrier; its output, retransmit,
+ * is the decision so far.
+ */
 static bool v09_retransmits(struct mptcp_sock *msk, struct mptcp_subflow_context *fast,
 			    u32 carriers, u32 penalised)
 {
@@ -129,7 +137,7 @@ static bool v09_retransmits(struct mptcp_sock *msk, struct mptcp_subflow_context
 		if (subflow == fast || !(carriers & mptcp_sched_carrier(subflow)))
 			continue;
 		slow = v09_path(subflow);
-		/* There the window has been halved by now. */
+		/* The out-of-tree kernel has halved this window by now. */
 		if (penalised & mptcp_sched_carrier(subflow))
 			v09_halve(&slow.cwnd, &slow.ssthresh);
 		if (!v09_ask_retransmit(&path, &slow, &retransmit))
@@ -141,11 +149,12 @@ static bool v09_retransmits(struct mptcp_sock *msk, struct mptcp_subflow_context
 /**
  * v09_blocked() - the get_blocked() of these schedulers
  * @msk: the connection
- * @fast: whom the scheduler would give the next segment; NULL: to nobody
- * @all: penalise all slower subflows that carry the segment, not the first only
- * @penal: output, did the question of a penalty arise? BLEST wants to know.
+ * @fast: subflow that would get the next segment, or NULL
+ * @all: penalise all slower subflows that carry the segment, not only the first
+ * @penal: output, whether penalties were considered: a subflow has room, but the
+ *	receive window or the send buffer is full. Input of BLEST's lambda.
  *
- * Return: where to retransmit; NULL: do not.
+ * Return: the subflow to retransmit on, or NULL.
  */
 struct sock *v09_blocked(struct mptcp_sock *msk, struct mptcp_subflow_context *fast,
 			 bool all, bool *penal)

@@ -3,11 +3,11 @@
 #define _SCHED_V09_H
 
 /*
- * The arithmetic of the schedulers of out-of-tree MPTCP 0.9x, in its units and
- * widths: what overflows 32 bits there does so here. Sources of the facts:
- * mptcp_sched.c, mptcp_blest.c and mptcp_ecf.c of 0.95 (github.com/multipath-tcp).
- * The same lines compile into the kernel and into a user-space library, which
- * tests compare with values recorded from the original.
+ * The arithmetic of the schedulers of out-of-tree MPTCP 0.9x, in the same units and
+ * integer widths: what overflows 32 bits there overflows here. Sources: mptcp_sched.c,
+ * mptcp_blest.c and mptcp_ecf.c of 0.95 (github.com/multipath-tcp). The same code
+ * compiles into the kernel and into a user-space library, which tests compare with
+ * values recorded from the original.
  */
 
 #ifdef __KERNEL__
@@ -45,7 +45,7 @@ static inline u64 div_u64(u64 a, u32 b)
 #define V09_CWND_SMALL		4U	/* segments */
 #define V09_RTT_RATIO		4U
 
-#define V09_LAMBDA_START	1200	/* in 1/1000, as all of lambda */
+#define V09_LAMBDA_START	1200	/* lambda is in units of 1/1000 */
 #define V09_LAMBDA_MIN		1000
 #define V09_LAMBDA_MAX		1300
 #define V09_LAMBDA_UP		40
@@ -55,11 +55,14 @@ static inline u64 div_u64(u64 a, u32 b)
 #define V09_START_ROUNDS_MAX	16U
 #define V09_BETA_INVERSE	4U
 
-/* A subflow, as struct tcp_sock has it; times in us. */
+/*
+ * A subflow as the schedulers see it, in the units of struct tcp_sock; times in us. The
+ * congestion controls have another struct v09_path, in v09.h.
+ */
 struct v09_path {
 	u32 srtt_8;		/* 8 times the smoothed RTT: srtt_us */
 	u32 rttvar_4;		/* 4 times its deviation: rttvar_us */
-	u32 min_srtt_8;		/* lowest and highest srtt_8 of the connection */
+	u32 min_srtt_8;		/* lowest and highest srtt_8 of the subflow so far */
 	u32 max_srtt_8;
 	u32 cwnd;		/* segments */
 	u32 ssthresh;		/* segments */
@@ -69,7 +72,7 @@ struct v09_path {
 	u32 mss;		/* bytes */
 };
 
-/* Is there a place in the window, beside what waits in the subflow's queue? */
+/* Do the bytes in the subflow's queue fit into the free part of its window? */
 static inline bool v09_has_room(const struct v09_path *path)
 {
 	if (path->in_flight >= path->cwnd)
@@ -94,8 +97,8 @@ static inline bool v09_deserves_penalty(const struct v09_path *fast,
 }
 
 /*
- * Retransmit on @fast what @slow carries? Asked for one such subflow after the
- * other, as long as it returns true; the last answer in @retransmit counts.
+ * Should @fast retransmit a segment that @slow carries? @retransmit is the decision so
+ * far. Return whether to check the next carrier, which may change the decision.
  */
 static inline bool v09_ask_retransmit(const struct v09_path *fast,
 				      const struct v09_path *slow,
@@ -109,7 +112,7 @@ static inline bool v09_ask_retransmit(const struct v09_path *fast,
 	return *retransmit;
 }
 
-/* BLEST: lambda after one RTT in which the window did or did not block. */
+/* BLEST: the next lambda, after an RTT in which the window was @blocked or not. */
 static inline s16 v09_blest_lambda(s16 lambda, bool blocked)
 {
 	lambda += blocked ? V09_LAMBDA_UP : -V09_LAMBDA_DOWN;
@@ -120,7 +123,7 @@ static inline s16 v09_blest_lambda(s16 lambda, bool blocked)
 	return lambda;
 }
 
-/* BLEST: 8 times the us until a segment sent on @slow is acknowledged. */
+/* BLEST: time until a segment sent on @slow is acknowledged, in 1/8 us. */
 static inline u32 v09_blest_linger_8(const struct v09_path *slow)
 {
 	u32 in_flight = slow->in_flight + 1;
@@ -132,7 +135,7 @@ static inline u32 v09_blest_linger_8(const struct v09_path *slow)
 	return max(linger, slow->srtt_8);
 }
 
-/* BLEST: bytes that @fast sends meanwhile, by Reno, times lambda. */
+/* BLEST: bytes that @fast can send in @time_8 with Reno's growth, times lambda. */
 static inline u32 v09_blest_fast_bytes(const struct v09_path *fast, u32 time_8,
 				       s16 lambda)
 {
@@ -161,8 +164,8 @@ static inline bool v09_blest_blocks(const struct v09_path *fast,
 }
 
 /*
- * ECF: leave @slow alone and wait for @fast? @backlog are the bytes that wait in
- * the connection. All products are of 32 bits.
+ * ECF: leave @slow idle and wait for @fast? @backlog is the number of bytes that wait
+ * in the connection. All products have 32 bits.
  */
 static inline bool v09_ecf_waits(const struct v09_path *fast,
 				 const struct v09_path *slow, u32 backlog,

@@ -4,9 +4,9 @@
 
 #include "sched_common.h"
 
-/* In a subflow's sched_priv. */
+/* Private state of a subflow, in sched_priv. */
 struct v09_subflow {
-	u32 penalty_jiffies;	/* when this one had others penalised last */
+	u32 penalty_jiffies;	/* when it last caused a penalty of others */
 	u32 min_srtt_8;		/* lowest and highest RTT, for BLEST */
 	u32 max_srtt_8;
 	bool present;

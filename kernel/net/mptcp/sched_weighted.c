@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Weighted: the bytes of the subflows stand in the ratio of their weights,
- * which net.mptcp.scheduler_weights gives to addresses.
+ * Weighted: the bytes of the subflows are in the ratio of their weights, which
+ * net.mptcp.scheduler_weights assigns to addresses.
  *
- * It is deficit round robin (Shreedhar and Varghese, 1996), kept as one figure
- * per subflow: the bytes that it has been given, divided by its weight. Next is
- * who has the lowest. Everything that TCP has been given counts, repeated data
- * too, because the line carries it.
+ * It is deficit round robin (Shreedhar and Varghese, 1996) with one virtual counter
+ * per subflow: the bytes that it has been given, divided by its weight. The lowest is
+ * next. All bytes that TCP has been given count, reinjected data included, because
+ * the path carries it.
  *
- * With weights set, they hold: if the one whose turn it is has no room, the
- * others may run ahead of it by 64 KB each, and then wait. The connection is as
- * fast as its paths can be in this ratio, and no faster. A subflow is only waited
- * for while it gets ACKs: not after a retransmission timeout, not without data in
- * flight. Who was away gets no credit for it. With no weights set there is no
- * ratio to keep, and nobody waits: round robin by bytes.
+ * If weights are set, the ratio is enforced: if the next subflow has no room, each of
+ * the others may run ahead of it by 64 KB, and then waits. The connection is as fast
+ * as its paths can be in this ratio. It waits for a subflow only while ACKs are due:
+ * not after a retransmission timeout, and not without data in flight. A subflow gets
+ * no credit for the time it was unusable. If no weights are set, there is no ratio to
+ * enforce, and no subflow waits: round robin by bytes.
  */
 
 #include "sched_common.h"
@@ -23,10 +23,10 @@
 
 struct weighted {
 	u64 served;		/* bytes / weight, << WEIGHTED_SHIFT */
-	u32 write_seq;		/* of the subflow, up to which it was charged */
+	u32 write_seq;		/* of the subflow, up to which bytes are counted */
 	u32 generation;		/* of the weights */
 	u8 weight;
-	bool present;		/* took part in the decision before this one */
+	bool present;		/* was usable in the previous decision */
 };
 
 static struct weighted *weighted_of(struct mptcp_subflow_context *subflow)
@@ -40,13 +40,13 @@ static u64 weighted_share(const struct weighted *w, u32 bytes)
 	return div_u64((u64)bytes << WEIGHTED_SHIFT, w->weight);
 }
 
-/* Figures wrap after 2^48 bytes of weight 1. */
+/* Counters wrap after 2^48 bytes with weight 1. */
 static bool weighted_less(const struct weighted *a, const struct weighted *b)
 {
 	return before64(a->served, b->served);
 }
 
-/* Bring the weight and the account of a subflow up to date. */
+/* Update the weight and the counter of a subflow. */
 static void weighted_charge(struct mptcp_subflow_context *subflow,
 			    u32 generation)
 {
@@ -67,7 +67,7 @@ static void weighted_charge(struct mptcp_subflow_context *subflow,
 	}
 }
 
-/* Charge everybody; the least served one of those that have been present. */
+/* Update all subflows; return the lowest counter of those usable in both decisions. */
 static struct weighted *weighted_charge_all(struct mptcp_sock *msk,
 					    enum mptcp_sched_class class)
 {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * net.mptcp.scheduler_weights, per network namespace: "ADDRESS=N ADDRESS=N ...",
- * N from 1 to 255. A subflow has the weight of the first entry that is the address
- * of one of its two ends, and 1 if there is none. An empty text removes them.
+ * N from 1 to 255. A subflow has the weight of the first entry whose address is its
+ * local or remote address, and 1 if no entry matches. An empty string removes all
+ * entries.
  *
- * Schedulers look a weight up once per subflow, and again when the generation
- * has changed.
+ * Schedulers look up a weight once per subflow, and again when the generation has
+ * changed.
  */
 
 #include <linux/inet.h>
@@ -20,7 +21,7 @@ struct weights {
 	struct rcu_head rcu;
 	unsigned int count;
 	struct {
-		struct in6_addr addr;	/* IPv4 is mapped */
+		struct in6_addr addr;	/* IPv4 as IPv4-mapped */
 		u8 weight;
 	} entries[MPTCP_WEIGHTS_MAX];
 };
@@ -110,7 +111,7 @@ static int weights_add(struct weights *weights, char *entry)
 	return 0;
 }
 
-/* NULL for an empty text. */
+/* Return NULL for an empty text. */
 static struct weights *weights_parse(char *text)
 {
 	struct weights found = {}, *weights = NULL;
@@ -156,7 +157,7 @@ static void weights_replace(struct weights_pernet *pernet, struct weights *new)
 
 	old = rcu_replace_pointer(pernet->weights, new,
 				  lockdep_is_held(&pernet->lock));
-	/* Who sees the new generation sees the new weights. */
+	/* Readers that see the new generation also see the new weights. */
 	smp_store_release(&pernet->generation, pernet->generation + 1);
 	if (old)
 		kfree_rcu(old, rcu);
@@ -176,7 +177,7 @@ static int proc_weights(const struct ctl_table *ctl, int write, void *buffer,
 	if (!text.data)
 		return -ENOMEM;
 
-	/* A second write() would not add to the first, but replace it. */
+	/* A second write() would replace the first, not continue it. */
 	if (write && *ppos) {
 		kfree(text.data);
 		return -EINVAL;
@@ -222,7 +223,7 @@ static void __net_exit weights_net_exit(struct net *net)
 	struct weights_pernet *pernet = weights_of(net);
 
 	mptcp_pernet_sysctl_remove(pernet->header);
-	/* No socket is left in this namespace. */
+	/* This namespace has no sockets any more. */
 	kfree(rcu_dereference_protected(pernet->weights, true));
 }
 
@@ -233,7 +234,7 @@ static struct pernet_operations weights_pernet_ops = {
 	.size	= sizeof(struct weights_pernet),
 };
 
-/* Before any scheduler is registered, which is late. */
+/* Before the schedulers, which register by late_initcall(). */
 static int __init weights_register(void)
 {
 	return register_pernet_subsys(&weights_pernet_ops);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the congestion controls of the out-of-tree MPTCP kernel share: their view of
- * the other subflows, and the way in which two of them count acknowledgements.
+ * Code that the congestion controls of the out-of-tree MPTCP kernel share: access to
+ * the other subflows, and the way in which LIA and BALIA count ACKs.
  */
 
 #include "protocol.h"
@@ -11,8 +11,8 @@
  * v09_init() - join the group of a subflow's connection
  * @sk: a subflow or a TCP socket, locked, whose private data is zero
  *
- * In the out-of-tree kernel, a connection whose peer does not answer with MPTCP is TCP
- * by the time its control is initialised. Here its socket is still a subflow.
+ * In the out-of-tree kernel, a connection whose peer does not answer with MPTCP is already
+ * TCP when its congestion control is initialised. Here its socket is still a subflow.
  */
 void v09_init(struct sock *sk)
 {
@@ -24,7 +24,7 @@ void v09_init(struct sock *sk)
 		coupled_init(sk);
 }
 
-/* The group of a subflow, locked; NULL if it has none. */
+/* Lock and return the group of a subflow; NULL if it has none. */
 struct coupled_group *v09_lock(const struct sock *sk)
 {
 	struct coupled_group *group = coupled_sk(sk)->group;
@@ -39,7 +39,7 @@ void v09_unlock(struct coupled_group *group)
 	spin_unlock_bh(&group->lock);
 }
 
-/* The socket whose private data this is the beginning of. */
+/* container_of() for icsk_ca_priv. */
 struct sock *v09_sibling(struct coupled_sock *cs)
 {
 	return &container_of((void *)cs, struct inet_connection_sock, icsk_ca_priv)->icsk_inet.sk;
@@ -52,13 +52,14 @@ bool v09_can_send(const struct sock *sk)
 }
 
 /**
- * v09_next() - the next of the subflows that count, the one that joined last first
+ * v09_next() - iterate over the subflows that count, latest to join first
  * @group: their group, locked
- * @path: the one before, all zero at first; filled in
+ * @path: input, the previous subflow, all zero at first; output, the next
  *
- * A subflow counts if it can send and has a round-trip time, be it idle or a backup.
+ * A subflow counts if it can send and has a round-trip time, even if it is idle or a
+ * backup.
  *
- * Return: false if there is none.
+ * Return: false if there is no further subflow.
  */
 bool v09_next(struct coupled_group *group, struct v09_path *path)
 {
@@ -76,12 +77,11 @@ bool v09_next(struct coupled_group *group, struct v09_path *path)
 }
 
 /**
- * v09_count_ack() - congestion avoidance of LIA and BALIA: one segment for so many ACKs
+ * v09_count_ack() - congestion avoidance of LIA and BALIA: one segment per @acks + 1 ACKs
  * @sk: the subflow, locked
- * @acks: for how many; one more is needed, since the ACK that finds the count reached
- *	is not counted itself
+ * @acks: number of ACKs to count; the ACK that finds it reached is not counted itself
  *
- * An ACK is one, whatever number of segments it acknowledges.
+ * Each ACK counts once, whatever number of segments it acknowledges.
  *
  * Return: whether the window has grown.
  */

@@ -2,37 +2,37 @@
 /*
  * balia_v09: BALIA (Peng et al., 2016) as the out-of-tree MPTCP kernel had it. See v09.h.
  *
- * With rates x = w mss / rtt in bytes per second, all by the mss of the subflow r that
- * computes, and m the largest of them:
+ * With rates x = w mss / rtt in bytes per second, all with the mss of the computing
+ * subflow r, and m the largest of them:
  *
  *	the window grows by one segment in 1 + w_r 10 (sum_k x_k)^2 / ((x_r + m) (4 x_r + m))
- *	acknowledgements, at any time by the quotient that was computed last
- *	a loss takes w_r / 2, or 3/4 w_r if m / x_r, truncated, is 2 or more: again, by the
- *	window and rates of the last computation
+ *	acknowledgements, where the quotient is the result of the last computation
+ *	a loss takes w_r / 2, or 3/4 w_r if m / x_r, truncated, is 2 or more, with the window
+ *	and the rates of the last computation
  *
- * Each subflow computes both when its window has grown, after a timeout (ssthresh() comes
- * before), and when recovery from a loss is complete. That kernel also means to compute
- * the increase when a state has changed, but sets that flag in the subflow and looks for
- * it in the connection, where nothing sets it.
+ * Each subflow computes both when its window has grown, after a timeout (after ssthresh()),
+ * and when recovery from a loss is complete. That kernel was also meant to compute the
+ * increase after a change of state, but it sets the flag for this in the subflow and checks
+ * it in the connection, where it is never set.
  *
- * What a loss takes may exceed the window, when TCP has made that smaller since. The
- * difference wraps there, and fast recovery computes windows of up to 2^32 segments with
- * it. Here ssthresh is TCP_INFINITE_SSTHRESH then: the window is not cut.
+ * The decrease may exceed the window, if TCP has reduced the window since. In that kernel
+ * the difference wraps, and fast recovery computes windows of up to 2^32 segments from it.
+ * Here ssthresh is TCP_INFINITE_SSTHRESH then: the window is not reduced.
  */
 
 #include <linux/module.h>
 
 #include "v09.h"
 
-/* Rates are divided by 32 until the largest of them is no more than this, bytes/s. */
+/* Rates are divided by 32 until the largest is at most this, bytes/s. */
 #define BALIA_V09_RATE_LIMIT	BIT_ULL(25)
 #define BALIA_V09_RATE_STEP	5
 
 /**
  * struct balia_v09 - private data of a subflow
  * @cs: its place in its group
- * @acks: acknowledgements for one segment, of which 32 bits are used; 0 is the next one
- * @decrease: what the next loss takes, segments
+ * @acks: ACKs for one segment, of which 32 bits are used; 0: the next ACK adds one
+ * @decrease: reduction of the window by the next loss, segments
  */
 struct balia_v09 {
 	struct coupled_sock cs;
@@ -40,7 +40,7 @@ struct balia_v09 {
 	u64 decrease;
 };
 
-/* In bytes per second; @shift: divided by 2 so many times. */
+/* In bytes per second, divided by 2^@shift. */
 static u64 balia_v09_rate(const struct v09_path *path, u32 mss, u32 shift)
 {
 	return div_u64((u64)mss * path->cwnd * (USEC_PER_SEC << 3), path->srtt) >> shift;

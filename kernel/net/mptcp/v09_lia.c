@@ -6,22 +6,22 @@
  *
  *	1 + max(4096 / A, w) acknowledgements,	A = 4096 max_k(w_k / rtt_k^2) / (sum_k x_k)^2
  *
- * where both A, at least 1, and the quotient are truncated. A belongs to the connection,
- * and is what was computed last: when a window grew, after a change of state or a timeout
- * of any subflow. It is 1, so that windows grow by one segment in 4096 ACKs at the fastest,
- * from when a subflow joins until then. A connection with one subflow grows by this, too.
+ * where A, at least 1, and the quotient are truncated. A belongs to the connection. It is
+ * computed when a window grew, and after a change of state or a timeout of any subflow. When
+ * a subflow joins, it is reset to 1, so that windows grow by one segment in 4096 ACKs at the
+ * fastest until it is computed again. A connection with one subflow grows like this, too.
  */
 
 #include <linux/module.h>
 
 #include "v09.h"
 
-/* 1 for the increase A, and the unit of windows while rates are summed. */
+/* Fixed-point scales: of A, and of windows while rates are summed. */
 #define LIA_V09_SHIFT		12
 #define LIA_V09_RATE_SHIFT	10
 #define LIA_V09_GAIN_SHIFT	(LIA_V09_SHIFT + 2 * LIA_V09_RATE_SHIFT)
 
-/* The path with the largest w / rtt^2, the last one of equals; all zero if none counts. */
+/* The path with the largest w / rtt^2, the last of equal ones; all zero if none counts. */
 static struct v09_path lia_v09_best(struct coupled_group *group)
 {
 	struct v09_path best = {}, path = {};
@@ -46,11 +46,11 @@ static u64 lia_v09_alpha(struct coupled_group *group)
 
 	if (!best.cs)
 		return 1;
-	/* The sum of rates, in units of the best path's round-trip time. */
+	/* Sum of the rates, in 1/1024 segments per round-trip time of the best path. */
 	while (v09_next(group, &path))
 		total += div_u64(((u64)path.cwnd << LIA_V09_RATE_SHIFT) * best.srtt, path.srtt);
 	total *= total;
-	/* 0 if it overflows into nothing; there that kernel divides by zero. */
+	/* 0 after an overflow; that kernel divides by zero then. */
 	if (!total)
 		return 1;
 	return max(div64_u64((u64)best.cwnd << LIA_V09_GAIN_SHIFT, total), 1ULL);
@@ -66,7 +66,7 @@ static void lia_v09_renew(struct sock *sk)
 	v09_unlock(group);
 }
 
-/* How many ACKs the window waits for; A is renewed if a subflow has changed its state. */
+/* ACKs per segment of growth; A is computed first if a subflow has changed its state. */
 static u32 lia_v09_acks(struct sock *sk)
 {
 	struct coupled_group *group = v09_lock(sk);
@@ -113,7 +113,7 @@ static void lia_v09_set_state(struct sock *sk, u8 state)
 	v09_unlock(group);
 }
 
-/* A subflow that joins makes the connection forget A. */
+/* A subflow that joins resets A. */
 static void lia_v09_init(struct sock *sk)
 {
 	struct coupled_group *group;

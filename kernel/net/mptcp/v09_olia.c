@@ -2,31 +2,31 @@
 /*
  * olia_v09: OLIA (Khalili et al., 2012) as the out-of-tree MPTCP kernel had it. See v09.h.
  *
- * In congestion avoidance each ACK, whatever it acknowledges, adds to a credit, truncated to
- * 1/1024 segment:
+ * In congestion avoidance each ACK, whatever number of bytes it acknowledges, adds to a
+ * credit, truncated to 1/1024 segment:
  *
  *	(w_r / rtt_r^2) / (sum_k x_k)^2 + eps_r / w_r,	eps_r as in coupled_olia.h
  *
- * At 1023/1024 the window grows by one segment, at -1023/1024 it shrinks by one, to no less
- * than 1; the rest of the credit is lost. ssthresh stays, so that a window that shrinks
- * below it is in slow start.
+ * At 1023/1024 the window grows by one segment, at -1023/1024 it shrinks by one, but not
+ * below 1; the rest of the credit is lost. ssthresh does not change, so a window that
+ * shrinks below it is in slow start.
  *
- * M, the largest windows, is found by equality. B, the largest l / rtt^2, is found by
- * equality of products of 64 bits that overflow. All other products here are of 64 bits,
- * too. l is the larger of two distances in the sequence space, which are not measured in
- * bytes acked but up to the last ACK in a state in which TCP asked for growth; a loss is
- * a change to Recovery, CWR or Loss, if data were acked so since the last one and nothing
- * has been retransmitted by a timeout. The window of a sibling, and the subflow's own in
- * all places but w_r, is ssthresh in the state Recovery.
+ * M, the largest windows, requires equality. B, the largest l / rtt^2, requires equality of
+ * 64-bit products that may overflow. All other products here have 64 bits, too. l is the
+ * larger of two distances in sequence space. They do not end at the last acked byte, but at
+ * snd_una of the last ACK for which TCP called cong_avoid(). A loss is a change to
+ * Recovery, CWR or Loss, if such an ACK acked data since the previous loss, and no timeout
+ * has retransmitted anything. In the state Recovery the window of a sibling is its
+ * ssthresh, and so is the subflow's own, except for w_r.
  */
 
 #include <linux/module.h>
 
 #include "v09.h"
 
-/* The credit's unit, and that of windows while rates are summed: 2^-10. */
+/* Scale of the credit, and of windows while rates are summed. */
 #define OLIA_V09_SHIFT	10
-/* Credit for one segment: one unit less than a whole one. */
+/* Credit that is converted to a segment: one unit less than a segment. */
 #define OLIA_V09_WHOLE	((1 << OLIA_V09_SHIFT) - 1)
 
 /**
@@ -34,10 +34,10 @@
  * @cs: its place in its group
  * @older: snd_una at the loss before the last one
  * @loss: snd_una at the last loss
- * @acked: snd_una at the last ACK
- * @sign: of eps, written by siblings, too; protected by the group's lock
- * @den: 1 / |eps| if there is one; likewise
- * @credit: the window's fraction, 1/1024 segment
+ * @acked: snd_una at the last call of cong_avoid()
+ * @sign: of eps; also written by siblings; protected by the group's lock
+ * @den: 1 / |eps| if eps is not 0; likewise
+ * @credit: fraction of a segment that is not in the window yet, 1/1024 segment
  */
 struct olia_v09 {
 	struct coupled_sock cs;
@@ -49,7 +49,7 @@ struct olia_v09 {
 	s32 credit;
 };
 
-/* A path by which B is measured: bytes between losses, and the square of its RTT. */
+/* Quality of a path, which determines B: bytes between losses, square of its RTT. */
 struct olia_v09_quality {
 	u64 gap;
 	u64 square;
@@ -57,7 +57,7 @@ struct olia_v09_quality {
 
 static u32 olia_v09_window(const struct v09_path *path)
 {
-	/* A bit field, which READ_ONCE() does not take; a sibling's may be changing. */
+	/* A bit field, to which READ_ONCE() cannot be applied; a sibling's may be changing. */
 	if (data_race(inet_csk(path->sk)->icsk_ca_state == TCP_CA_Recovery))
 		return READ_ONCE(tcp_sk(path->sk)->snd_ssthresh);
 	return path->cwnd;
@@ -103,7 +103,7 @@ static u32 olia_v09_largest(struct coupled_group *group)
 	return largest;
 }
 
-/* eps of all subflows that count. One that does not keeps what it was given last. */
+/* Set eps of all subflows that count. Other subflows keep their last eps. */
 static void olia_v09_shift(struct coupled_group *group)
 {
 	struct olia_v09_quality best = olia_v09_best(group);
@@ -139,7 +139,7 @@ static void olia_v09_shift(struct coupled_group *group)
 	}
 }
 
-/* (sum of rates)^2, in units of the round-trip time @srtt; never a whole number of units. */
+/* (sum of rates)^2, in 1/1024 segments per round-trip time @srtt; at least 1. */
 static u64 olia_v09_rate(struct coupled_group *group, u32 srtt)
 {
 	struct v09_path path = {};
@@ -150,7 +150,7 @@ static u64 olia_v09_rate(struct coupled_group *group, u32 srtt)
 	return rate * rate;
 }
 
-/* What one ACK adds, in 1/1024 segment; a difference of 32 bits. */
+/* Credit for one ACK, in 1/1024 segment; negative values wrap in 32 bits. */
 static u32 olia_v09_step(struct sock *sk, struct coupled_group *group)
 {
 	const struct olia_v09 *olia = inet_csk_ca(sk);
@@ -171,7 +171,7 @@ static u32 olia_v09_step(struct sock *sk, struct coupled_group *group)
 	return div64_u64((linked - rate) << OLIA_V09_SHIFT, unit);
 }
 
-/* Whole segments of credit become window, or are taken from it. */
+/* Change cwnd by one segment if the credit suffices. */
 static void olia_v09_spend(struct sock *sk)
 {
 	struct olia_v09 *olia = inet_csk_ca(sk);

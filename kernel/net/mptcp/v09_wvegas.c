@@ -3,8 +3,8 @@
  * wvegas_v09: wVegas (Cao, Xu, Fu, 2012) as the out-of-tree MPTCP kernel had it. See v09.h.
  *
  * At the end of a round of 3 samples or more, with the window w, the mean round-trip time
- * rtt of the round and the smallest one known base, each sample being 1 us longer than it
- * was:
+ * rtt of the round and the smallest known round-trip time, base, where 1 us is added to
+ * each sample:
  *
  *	diff = w (rtt - base) / rtt, truncated to whole packets
  *	in slow start: w += acked segments, or, if diff > 1, w = min(w, w base / rtt + 1)
@@ -16,28 +16,28 @@
  *	done last, 0 being twice 0
  *	w >= 2; ssthresh = max(ssthresh, 3/4 w)
  *
- * Since ssthresh stays, a window that was divided is in slow start. It is lowered to the
- * window only where the window is lowered to alpha, and where slow start ends.
+ * A division of the window does not change ssthresh, so the window is in slow start then.
+ * ssthresh is lowered to the window only when w -= 1, and when slow start ends.
  *
- * The state Open begins anew, with alpha 2 and no rate; other states are Reno's. A restart
- * after idle time begins anew and forgets base, too; a timeout forgets the rate. A sibling
- * adds to the sum if it can send and has a sample in its present round. On a TCP socket,
- * alpha becomes 10.
+ * A change to the state Open restarts measuring, with alpha 2 and no rate; in other states
+ * growth is Reno's. A restart after an idle time does the same and also resets base; a
+ * timeout resets the rate. A sibling adds to the sum if it can send and has a sample in its
+ * current round. On a TCP socket, alpha becomes 10.
  */
 
 #include <linux/module.h>
 
 #include "v09.h"
 
-/* Packets in queues, of a connection, of a path at least and at first, after slow start. */
+/* Packets in queues: target of a connection; minimum and first alpha; end of slow start. */
 #define WVEGAS_V09_TOTAL	10
 #define WVEGAS_V09_ALPHA	2U
 #define WVEGAS_V09_GAMMA	1
 
-/* A mean of fewer samples than this says little. */
+/* A mean of fewer samples than this is not used. */
 #define WVEGAS_V09_SAMPLES	3
 
-/* Rates and weights are in 2^-16. */
+/* Rates and weights are in units of 2^-16. */
 #define WVEGAS_V09_SHIFT	16
 
 #define WVEGAS_V09_NO_RTT_US	0x7fffffffU
@@ -49,11 +49,11 @@
  * @base_us: smallest round-trip time known, us
  * @sampled_us: sum of this round's samples, us; read by siblings
  * @alpha: packets that should be in queues
- * @queue_us: smallest queueing delay since the window was divided; 0: none yet
- * @samples: in this round
- * @measuring: rounds are measured
+ * @queue_us: smallest queueing delay since the window was last divided; 0: none yet
+ * @samples: number of samples of this round
+ * @measuring: rounds are measured: the state is Open
  * @rate: segments per us, 2^-16; read by siblings; 0: not known
- * @weight: part of the connection's rate, 2^-16
+ * @weight: share of the connection's rate, 2^-16
  */
 struct wvegas_v09 {
 	struct coupled_sock cs;
@@ -172,7 +172,7 @@ static void wvegas_v09_lower_ssthresh(struct tcp_sock *tp, u32 cwnd)
 		WRITE_ONCE(tp->snd_ssthresh, cwnd);
 }
 
-/* Congestion avoidance at the end of a round: the window after it. */
+/* Congestion avoidance at the end of a round. Return the new window. */
 static u32 wvegas_v09_avoid(struct sock *sk, u32 rtt_us, u32 diff)
 {
 	struct wvegas_v09 *w = inet_csk_ca(sk);
@@ -201,7 +201,7 @@ static void wvegas_v09_end_round(struct sock *sk, u32 acked)
 	struct tcp_sock *tp = tcp_sk(sk);
 	u32 cwnd = tcp_snd_cwnd(tp), rtt_us, diff;
 
-	/* 0 if the sum overflows into next to nothing; there that kernel divides by it. */
+	/* The mean may be 0 after the sum overflowed; that kernel divides by it then. */
 	rtt_us = max(w->sampled_us / w->samples, 1U);
 	diff = div_u64((u64)cwnd * (rtt_us - w->base_us), rtt_us);
 	if (!tcp_in_slow_start(tp)) {

@@ -3,7 +3,7 @@
  * calls SEED COUNT [trace]: random system calls, the same for each seed
  *
  * Four workers make COUNT calls together. A worker's calls are made in lives:
- * processes of some hundred calls each, which may crash or hang. Calls and their
+ * processes of a few hundred calls each, which may crash or hang. Calls and their
  * results go to a file per worker, of which a digest is printed at the end, and
  * with "trace" all of it. Nothing outside is touched: there is a namespace of
  * processes, one of networks, and one of mounts with a tmpfs.

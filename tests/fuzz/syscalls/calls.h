@@ -62,7 +62,7 @@ void report(bool whole);
 /* arguments.c */
 uint64_t next(void);
 uint64_t below(uint64_t bound);
-/* Places that are no memory of this program, unless it maps something there */
+/* Addresses outside the memory of this program, unless it maps something there */
 uintptr_t outside(void);
 uintptr_t anywhere(void);
 int harmless_signal(void);

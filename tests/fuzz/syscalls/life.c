@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* A life: some hundred steps of a process or thread, each a call or something that takes several. */
+/* A life: a few hundred steps of a process or thread, each one or several calls. */
 #include "calls.h"
 
 #include <errno.h>

@@ -174,7 +174,7 @@ class World:
 
     @property
     def failures(self) -> int:
-        """Subflows that were counted as uncoupled for want of memory."""
+        """Subflows that were counted as uncoupled because an allocation failed."""
         return int(self._library.event_failures(self._net))
 
     @property

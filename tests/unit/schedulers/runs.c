@@ -66,7 +66,7 @@ struct mptcp_sock {
 	     pos = n, n = list_entry(n->member.next, typeof(*n), member))
 
 int live_runs;		/* allocated and not freed */
-int fail_after = -1;	/* so many allocations more, then none; -1: no limit */
+int fail_after = -1;	/* number of allocations that still succeed; -1: no limit */
 
 static inline void list_add(struct list_head *new, struct list_head *head)
 {
@@ -134,8 +134,8 @@ u32 test_left_edge(u64 una, u64 *len)
 }
 
 /*
- * What may go onto subflow @on from @seq on, if the subflows in @lost had a timeout and it has room for so many
- * segments of so many bytes. Return their number, or 0.
+ * The segments that subflow @on may retransmit from @seq on, if the subflows in @lost had a timeout and it has room for
+ * @room segments of @mss bytes. Return their number, or 0.
  */
 u32 test_lost(u32 lost, u32 on, u32 room, u32 mss, u64 *seq)
 {

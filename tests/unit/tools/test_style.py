@@ -74,6 +74,33 @@ def test_comments_docstrings_and_messages_are_read(tmp_path: Path, capfd: pytest
     ]
 
 
+@pytest.mark.parametrize("name", ["file.c", "file.h"])
+def test_comments_of_c_are_read(name: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """With their lines, and across lines of a block; strings and code are not."""
+    (tmp_path / name).write_text(
+        "/*\n * The delay of a link, and\n * those\n * that are longer.\n */\n"
+        'const char *whom = "so many";\t/* to nobody */\n'
+        "// This is no setting.\n"
+        "/**\n * f() - wait\n * @n: for so many seconds\n */\nvoid f(int n);\n"
+    )
+    assert sorted(_alerts(capfd, tmp_path / name)) == [
+        (name, 3, "ThoseThat"),
+        (name, 6, "Whom"),
+        (name, 7, "IsNo"),
+        (name, 10, "SoMany"),
+    ]
+
+
+def test_descriptions_of_patches_are_read(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """The diff is not: its context is of the files that it changes."""
+    patch = tmp_path / "0001-change.patch"
+    patch.write_text(
+        "From: mptcplab\nSubject: [PATCH] mptcp: list those that are open\n\nThe state is that\nof the link.\n---\n"
+        "--- a/file.c\n+++ b/file.c\n@@ -1,2 +1,4 @@\n /* This is no setting. */\n+\n+/* for whom */\n+\n int n;\n"
+    )
+    assert sorted(_alerts(capfd, patch)) == [(patch.name, 2, "ThoseThat"), (patch.name, 4, "ThatOf")]
+
+
 def test_rules_are_errors_and_fail_the_check(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """`make check` prints errors only, and ends with status 1 if there is one."""
     page = tmp_path / "page.md"
@@ -100,9 +127,13 @@ def test_what_is_checked_exists() -> None:
         "examples/ride/make_traces.py",
         "packages/mptcplab-ssh/tests/ssh/stock.py",
         "tests/unit/tools/test_style.py",
+        "kernel/net/mptcp/coupled.c",
+        "bpf/coupled.bpf.h",
+        "tools/flow/conn.c",
+        "kernel/patches/0010-mptcp-blocked-window.patch",
     ):
         assert part in files
-    assert {Path(name).suffix for name in files} == {".md", ".py"}, "programs in C are left out"
+    assert {Path(name).suffix for name in files} == {".md", ".py", ".c", ".h", ".patch"}
 
 
 def test_only_files_that_changed_are_checked_again(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

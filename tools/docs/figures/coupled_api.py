@@ -24,13 +24,8 @@ def list_functions() -> list[str]:
 def table_of(_: Path) -> str:
     """Return a row for each function: its name, the first line of its comment, and its return value."""
     sources = "\n".join(file.read_text() for file in files()[1:])
-    rows = [f"| `{name}` | {_expand_term(_comment(name, sources))} |" for name in list_functions()]
+    rows = [f"| `{name}` | {_comment(name, sources)} |" for name in list_functions()]
     return "\n".join(["| function | what it does |", "| --- | --- |", *rows]) + "\n"
-
-
-def _expand_term(text: str) -> str:
-    """Return a comment with the field's term: among congestion controls, the kernel's files say "controls"."""
-    return re.sub(r"(?<!congestion )\bcontrols\b", "congestion controls", text)
 
 
 def _comment(name: str, sources: str) -> str:

@@ -41,8 +41,8 @@ int test_mcs_index(int mhz, int number)
 }
 
 /*
- * A receiver gets the frames of @numbers; those that are negative ask it to move
- * to -1 - number. Returns what it acknowledges of the 64 frames from @from on.
+ * A receiver gets the frames of @numbers; a negative number asks it to move to
+ * -1 - number. Returns which of the 64 frames from @from on it acknowledges.
  */
 uint64_t test_scoreboard(const int *numbers, int count, int from)
 {

@@ -7,15 +7,15 @@
  *
  * net.lab.cpu_per_call_ps	time of a system call, in picoseconds
  * net.lab.cpu_per_byte_ps	time per byte that a call has read or written
- * net.lab.cpu_charge		1: the writing task and its descendants take it
+ * net.lab.cpu_charge		1: charge the writing task and its descendants
  *
  * The CPU serves one call after the other, in the order in which they end; a
- * call that takes longer than a slice queues again after each slice. The task
- * of a call goes on when its call has been served. Only tasks of the same
- * namespace wait meanwhile.
+ * call that takes longer than a slice is queued again after each slice. A task
+ * continues when its call has been served. Only tasks of the same namespace
+ * wait for each other.
  *
  * /proc/net/lab_cpu has the number of calls and bytes that were charged, the
- * time that the CPU was busy, and this time in each interval since boot.
+ * time that the CPU was busy, and the busy time in each interval since boot.
  */
 
 #include <linux/bits.h>
@@ -35,7 +35,7 @@
 #include <asm/unistd.h>
 #include <net/netns/generic.h>
 
-/* A thread flag that Linux does not use. A new task has those of its parent. */
+/* A thread flag that Linux does not use. A new task inherits its parent's flags. */
 #define TIF_LAB_CPU		31
 
 #define PS_PER_NS		1000ULL
@@ -44,41 +44,41 @@
 #define PER_CALL_MAX_PS		1000000000000UL
 #define PER_BYTE_MAX_PS		1000000000UL
 
-/* So long do others wait for a call that takes longer. */
+/* The longest time for which one call occupies the CPU while others wait. */
 #define SLICE_PS		(100 * NSEC_PER_USEC * PS_PER_NS)
 
 /*
- * Intervals of busy time. There is a fixed number of them: when they are used
- * up, two become one of twice the length.
+ * Intervals of busy time. Their number is fixed: when they are used up, pairs are
+ * merged into intervals of twice the length.
  */
 #define INTERVALS		8192
 #define FIRST_INTERVAL_PS	(100 * NSEC_PER_MSEC * PS_PER_NS)
 
 /*
- * Until its next call, a task that runs may read the clock TIME_VDSO_READS
- * times, and it has woken up a bit late. Its work began before that: see
- * start_of().
+ * Virtual time by which a task may be late although it worked all the time: it may
+ * have woken up late, and have read the clock TIME_VDSO_READS times before its next
+ * call. See start_of().
  */
 #define LATE_MAX_PS		(20 * NSEC_PER_USEC * PS_PER_NS)
 
 struct lab_cpu {
-	struct mutex lock;		/* for all below */
+	struct mutex lock;		/* protects the fields below */
 	unsigned long per_call_ps;
 	unsigned long per_byte_ps;
-	u64 free_ps;			/* when all calls so far are served */
+	u64 free_ps;			/* when the CPU has served all calls so far */
 	u64 calls;
 	u64 bytes;
 	u64 busy_ps;
 	const void *last;		/* the task of the last call */
-	unsigned long last_sleeps;	/* its voluntary sleeps by then */
+	unsigned long last_sleeps;	/* nvcsw of this task at its last call */
 	u64 interval_ps;
-	u64 *intervals;			/* busy time of each; NULL: no call yet */
+	u64 *intervals;			/* busy time per interval; NULL: no call yet */
 	struct ctl_table_header *header;
 };
 
 static unsigned int lab_cpu_id;
 
-/* Reading the clock moves it, unless interrupts are off. */
+/* Reading the clock advances it, unless interrupts are off. */
 static u64 now_ps(void)
 {
 	unsigned long flags;
@@ -105,7 +105,7 @@ static u64 bytes_of_messages(const struct mmsghdr __user *messages, long count)
 	return bytes;
 }
 
-/* How many bytes a call has read or written. */
+/* Number of bytes that a call has read or written. */
 static u64 bytes_of(int syscall, unsigned long arg2, long ret)
 {
 	if (ret <= 0)
@@ -171,9 +171,9 @@ static void note_busy(struct lab_cpu *cpu, u64 start_ps, u64 end_ps)
 }
 
 /*
- * When the CPU begins to serve a call of this task. If the task has not slept
- * since its last call, and no other was served since, then it has worked for
- * this call ever since, whatever the clock showed meanwhile.
+ * The time at which the CPU begins to serve a call of this task. If the task has not
+ * slept since its last call, and the CPU has served no other task since, then the task
+ * has worked on this call all the time, whatever the clock shows.
  */
 static u64 start_of(const struct lab_cpu *cpu)
 {
@@ -211,7 +211,7 @@ static void serve(struct lab_cpu *cpu, u64 cost_ps)
 
 	wait_until(start_ps + cost_ps);
 
-	/* Waiting for the CPU was no sleep. */
+	/* Waiting for the CPU does not count as a sleep. */
 	mutex_lock(&cpu->lock);
 	if (cpu->last == current)
 		cpu->last_sleeps = current->nvcsw;
@@ -355,7 +355,7 @@ static void __net_exit lab_cpu_exit(struct net *net)
 
 	remove_proc_entry("lab_cpu", net->proc_net);
 	lab_cpu_remove_sysctls(cpu);
-	/* No task is left in this namespace. */
+	/* This namespace has no tasks any more. */
 	kvfree(cpu->intervals);
 }
 

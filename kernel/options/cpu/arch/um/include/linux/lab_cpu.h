@@ -9,8 +9,8 @@
 #include <linux/types.h>
 
 /*
- * A system call of this task is over. Waits until the CPU of its namespace has
- * served it; returns false if that takes no time at all.
+ * Called at the end of a system call of this task. Wait until the CPU of its
+ * namespace has served the call. Return false if this takes no time.
  */
 bool lab_cpu_charge(int syscall, unsigned long arg2, long ret);
 
