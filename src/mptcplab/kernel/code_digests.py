@@ -22,6 +22,8 @@ from pathlib import Path
 from mptcplab.files import write_text
 
 FILE = "code-digests.json"
+#: The folders below kernel/ whose files are inputs of builds; a user names the patches of others.
+_FOLDERS = ("net", "options", "patches", "upstream")
 _C = (".c", ".h")
 _PATCH = ".patch"
 #: Comments of C, and the literals that may contain what looks like a comment.
@@ -85,7 +87,7 @@ def write(kernel: Path, commit: str) -> list[str]:
     entries = {}
     for name in sorted({*known, *filter(None, changed)}):
         path = kernel / name
-        if path.suffix not in (*_C, _PATCH) or not path.is_file():
+        if name.partition("/")[0] not in _FOLDERS or path.suffix not in (*_C, _PATCH) or not path.is_file():
             continue
         content = path.read_bytes()
         code = _hash(code_of(name, content))
