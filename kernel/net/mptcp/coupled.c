@@ -4,7 +4,8 @@
  *
  * A congestion control runs under the lock of one subflow, often in softirq. There
  * it may neither walk the connection's list of subflows, which the lock of the
- * MPTCP socket protects, nor read the TCP sockets of other subflows. So the members
+ * MPTCP socket protects, nor rely on the TCP sockets of other subflows (v09.h says
+ * what the congestion controls of the out-of-tree kernel read there). So the members
  * of a group share data: on each ACK of data a subflow publishes its window,
  * round-trip time and so on, and a computation copies what all members published.
  *
@@ -42,8 +43,8 @@
  * which they joined. A connection that uses more at a time is slightly too
  * aggressive, because the sum lacks the rates of the rest.
  *
- * Locks: bucket, then group; both are leaves below the subflow's lock, with BH off
- * because congestion controls also run in process context. Members reach their
+ * Locks: the subflow's lock, then bucket, then group; no other lock is taken under
+ * these two. BH is off because congestion controls also run in process context. Members reach their
  * group through coupled_sock.group, under the subflow's lock, between init() and
  * release(). So when the last member leaves, no other pointer to the group exists,
  * and RCU is not needed.
@@ -103,7 +104,9 @@ static const struct sock *coupled_owner(const struct coupled_sock *cs)
 
 /**
  * coupled_init() - join the group of a subflow's connection
- * @sk: a subflow or a TCP socket, locked, whose private data is zero
+ * @sk: a subflow or a TCP socket, locked
+ *
+ * Sets struct coupled_sock. The caller sets what follows it in the private data.
  */
 void coupled_init(struct sock *sk)
 {
@@ -216,7 +219,7 @@ void coupled_publish(struct sock *sk, u32 rtt_us, u64 loss_gap)
 {
 	struct coupled_sock *cs = coupled_sk(sk);
 
-	/* Not read while alone, except by a later member with count_idle set. */
+	/* While alone nobody reads the path; with count_idle a later member may. */
 	if (!cs->group || (coupled_alone(cs) && !coupled_count_idle(sock_net(sk))))
 		return;
 	spin_lock_bh(&cs->group->lock);

@@ -7,8 +7,8 @@
  *
  * Subflows of one MPTCP connection that use the same congestion control are a
  * group. Each member publishes the data that the others need, under the group's
- * lock. No member touches the socket of another, except to read its state. See
- * coupled.c.
+ * lock. No member reads the socket of another but for its state; the congestion
+ * controls of the out-of-tree kernel read more (v09.h). See coupled.c.
  */
 
 #include <linux/list.h>
@@ -20,7 +20,7 @@
 struct coupled_group;
 
 /**
- * struct coupled_sock - a subflow's place in its group, or a TCP socket
+ * struct coupled_sock - private data of a socket: its place in a group
  * @node: in the group's list; protected by the group's lock
  * @group: NULL on a TCP socket, before init(), and if allocation failed
  * @path: published to the other members; protected by the group's lock
@@ -29,8 +29,9 @@ struct coupled_group;
  * @credit: fraction of a segment that is not yet added to or taken from cwnd,
  *	between -1 and 1, in 2^-COUPLED_SHIFT; used by this socket only
  *
- * The first member of the private data of each congestion control. All zero means a
- * TCP socket: the handshake may call operations of a congestion control before init().
+ * The first member of the private data of each congestion control. All zero: it has no
+ * group. It is a TCP socket, or init() was not called: the handshake may call other
+ * operations of a congestion control before.
  */
 struct coupled_sock {
 	struct list_head node;

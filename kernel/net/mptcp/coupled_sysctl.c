@@ -50,13 +50,13 @@ bool coupled_count_idle(const struct net *net)
 	return READ_ONCE(coupled_pernet_of(net)->count_idle);
 }
 
-/* An enum coupled_olia_rule. */
+/* The setting coupled_olia_best, as an enum coupled_olia_rule. */
 u8 coupled_olia_best_rule(const struct net *net)
 {
 	return READ_ONCE(coupled_pernet_of(net)->olia_best);
 }
 
-/* A subflow stays uncoupled: allocation failed. */
+/* Count a subflow whose allocation failed: it stays uncoupled. */
 void coupled_count_failure(const struct net *net)
 {
 	atomic_inc(&coupled_pernet_of(net)->failures);

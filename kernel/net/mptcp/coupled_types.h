@@ -3,12 +3,13 @@
 #define _COUPLED_TYPES_H
 
 /*
- * Data about a path that the coupled congestion controls use, and the arithmetic
- * that they share. The same code compiles into the kernel, into a user-space library
- * (tests), and into eBPF. So it has no kernel types, no allocation and no
- * floating-point arithmetic, loops have at most COUPLED_MAX_PATHS iterations, and
- * divisions are only of an unsigned 64-bit by an unsigned 32-bit number. Functions
- * that return a struct are always inlined, because eBPF cannot return one otherwise.
+ * Data about a path that the coupled congestion controls use, and the arithmetic that
+ * they share. The same code compiles into the kernel, into a user-space library
+ * (tests), and into eBPF. So its only types of the kernel are u32, s32, u64 and s64;
+ * it has no allocation and no floating-point arithmetic, loops have at most
+ * COUPLED_MAX_PATHS iterations, and divisions are only of an unsigned 64-bit by an
+ * unsigned 32-bit number. Functions that return a struct are always inlined, because
+ * eBPF cannot return one otherwise.
  *
  * Quotients of windows and round-trip times span many orders of magnitude: a
  * window of 2^20 segments over 10 us is 10^12 times as fast as one segment over

@@ -24,7 +24,7 @@
  * ssthresh does not change then, so that the window grows back in slow start.
  * Otherwise ssthresh follows the window: it is at least 3/4 of the window at the end
  * of every round, and is lowered with a window that shrinks by one. All this is
- * from the authors' kernel code, and the latter as in Linux's Vegas.
+ * from the authors' kernel code; both rules for ssthresh are also in Linux's Vegas.
  *
  * Error: diff and alpha are computed with a relative error of 2^-25 (see
  * coupled_types.h) and truncated to 2^-COUPLED_WVEGAS_SHIFT packets. Divisions of
@@ -32,10 +32,10 @@
  *
  * Deviations: the queueing delay can cause draining only in rounds in which diff is
  * at least alpha_r. Without this the rule halves a window that has just begun to
- * fill a queue (1 packet, then 2), and 10 packets are never reached. ssthresh is set
- * to a window that shrinks by one, where the authors' code sets one less: slow start
- * included cwnd == ssthresh then, and does not today. The window is at least 2
- * segments, as in the authors' code.
+ * fill a queue (1 packet, then 2), and 10 packets are never reached. ssthresh is
+ * set to a window that shrinks by one, where older versions of the authors' code
+ * set one less: slow start included cwnd == ssthresh then, and does not today. The
+ * window is at least 2 segments, as in the authors' code.
  */
 
 #include "coupled_types.h"

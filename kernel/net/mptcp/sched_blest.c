@@ -11,7 +11,7 @@
  *	X = MSS_F * (CWND_F + (r - 1) / 2) * r	with r = RTT_S / RTT_F
  *
  * since its window grows by one segment per RTT. S is left idle, to wait for F, if
- * this does not fit beside the data that S has in flight:
+ * this and the data that S has in flight do not fit into the send window |M|:
  *
  *	lambda * X > |M| - MSS_S * (inflight_S + 1)
  *

@@ -7,6 +7,10 @@
  * private state are stable. The subflows are not locked, so their fields may change
  * at any time. Code that changes them holds the subflow's lock while it processes an
  * ACK, and calls the scheduler again at the end.
+ *
+ * Flags, operations and fields that mainline lacks come from kernel/patches: 0004 has
+ * MPTCP_SCHED_BOUNDED (a decision grants sched_quota segments) and sched_priv, 0005 has
+ * MPTCP_SCHED_COPIES and sched_seq, 0010 has sent(), get_blocked() and penalise().
  */
 #ifndef __MPTCP_SCHED_COMMON_H
 #define __MPTCP_SCHED_COMMON_H

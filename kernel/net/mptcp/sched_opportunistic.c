@@ -8,8 +8,8 @@
  * schedulers "default" and "minrtt": 0, the default: neither; 1: retransmission; 2:
  * penalisation; 3: both.
  *
- * When the peer's receive window or the send buffer is full, and a subflow has room
- * in its congestion window:
+ * When the peer's receive window is full, or an application waits for space in the
+ * send buffer, and a subflow has room in its congestion window:
  *
  * 1. Of the subflows with room, the fastest retransmits unacknowledged data, from
  *    the first segment on, if only slower subflows carry this segment. It
@@ -17,8 +17,8 @@
  *    A subflow retransmits each segment once.
  * 2. Each slower subflow that carries the first segment gets its congestion window
  *    halved, and ssthresh set to the new window: at most once per its own round-trip
- *    time, and only in TCP_CA_Open. If it is the send buffer that is full, this
- *    happens only if the buffer has no room at all.
+ *    time, and only in TCP_CA_Open. In the second case this happens
+ *    only if sk_wmem_queued has reached sk_sndbuf.
  *
  * Deviation: the paper's sender retransmits one segment, and decides again at the
  * next ACK. With this, mainline's "default", which gives bursts to a subflow without

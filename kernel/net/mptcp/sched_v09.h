@@ -135,7 +135,7 @@ static inline u32 v09_blest_linger_8(const struct v09_path *slow)
 	return max(linger, slow->srtt_8);
 }
 
-/* BLEST: bytes that @fast can send in @time_8 with Reno's growth, times lambda. */
+/* BLEST: bytes that @fast can send in @time_8, times lambda; cwnd grows as Reno's. */
 static inline u32 v09_blest_fast_bytes(const struct v09_path *fast, u32 time_8,
 				       s16 lambda)
 {

@@ -67,7 +67,10 @@ static void weighted_charge(struct mptcp_subflow_context *subflow,
 	}
 }
 
-/* Update all subflows; return the lowest counter of those usable in both decisions. */
+/*
+ * Update all subflows; return the lowest counter of the subflows that are usable in this
+ * decision and were in the previous one.
+ */
 static struct weighted *weighted_charge_all(struct mptcp_sock *msk,
 					    enum mptcp_sched_class class)
 {

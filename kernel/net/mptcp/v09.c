@@ -9,7 +9,9 @@
 
 /**
  * v09_init() - join the group of a subflow's connection
- * @sk: a subflow or a TCP socket, locked, whose private data is zero
+ * @sk: a subflow or a TCP socket, locked
+ *
+ * Sets struct coupled_sock, as coupled_init() does.
  *
  * In the out-of-tree kernel, a connection whose peer does not answer with MPTCP is already
  * TCP when its congestion control is initialised. Here its socket is still a subflow.

@@ -22,7 +22,8 @@
 /**
  * struct v09_path - a subflow as the congestion controls of its siblings see it
  * @cs: its place in the group; NULL before the first call of v09_next()
- * @sk: its socket, which the group's lock only allows to read
+ * @sk: its socket, which the group's lock allows to read; only private data that this
+ *	lock protects is written (v09_olia.c)
  * @cwnd: congestion window, segments
  * @srtt: smoothed round-trip time, 1/8 us, not 0
  *

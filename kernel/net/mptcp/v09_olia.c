@@ -12,7 +12,7 @@
  * shrinks below it is in slow start.
  *
  * M, the largest windows, requires equality. B, the largest l / rtt^2, requires equality of
- * 64-bit products that may overflow. All other products here have 64 bits, too. l is the
+ * 64-bit products that may overflow. All products of rates have 64 bits, too. l is the
  * larger of two distances in sequence space. They do not end at the last acked byte, but at
  * snd_una of the last ACK for which TCP called cong_avoid(). A loss is a change to
  * Recovery, CWR or Loss, if such an ACK acked data since the previous loss, and no timeout

@@ -20,8 +20,8 @@ from mptcplab.workload.recorded import RecordedWorkload
 #
 # A *scope* is a kind of object that a run has numbers about: workloads, the directions of links, radio links,
 # middleboxes. The objects of a run are its *items*. A :class:`Column` is one number of a scope. results.json, the
-# tables of the terminal, Markdown, CSV and the page, the data frames and docs/metrics.md iterate over the columns of a
-# scope, and know none by its name.
+# tables of the terminal, Markdown and the page, the data frames and docs/metrics.md iterate over the columns of a
+# scope, and know none by its name. CSV has the columns of workloads.
 #
 # Workloads have the columns of :mod:`mptcplab.metrics.registry`, which are of the class
 # :class:`Metric`. The other scopes are in ``SCOPES`` of :mod:`mptcplab.metrics.network`. A
@@ -37,7 +37,8 @@ LAST = 1000
 class Display:
     """The presentation of a column. Nothing here changes a value, or its name in JSON.
 
-    Columns are sorted by ``order``. Without ``in_table`` they are only in JSON and data frames. ``head`` is the
+    Columns are sorted by ``order``. Without ``in_table`` they are in JSON, data frames and, of
+    workloads, in CSV, and in the table of results only if ``--columns`` names them. ``head`` is the
     column head, if that is not noun and unit. A cell has the interval beside the mean if ``with_spread``, and the usual
     number of decimals unless ``digits`` is set. Tables of the network divide values by ``per``, the size of the unit in
     the head. They colour a cell if the scope's check with the name ``check`` has a result.
@@ -260,9 +261,9 @@ class Metric(Column[Subject]):
     the metric in the table ``section``.
 
     Every row of a table has the metrics that are ``in_every_row``. The others have columns where they have a meaning.
-    Runs with failures have metrics that are ``of_failures``, whatever their workloads. A metric that is ``signed`` may
-    be negative. Rankings put high values first if ``higher_is_better``, else low ones. A share of a path is neither
-    good nor bad, so it is sorted by size.
+    Metrics that are ``of_failures`` belong to the run's failures: they do not decide whether rows are alike, nor
+    which figure a workload has. A metric that is ``signed`` may be negative. Rankings put high values first if
+    ``higher_is_better``, else low ones. A share of a path is neither good nor bad, so it is sorted by size.
 
     A metric ``of_rows`` follows from runs of several points. It has no function, and cannot end a sweep's repeats;
     ``needs`` names these runs, for the hint if no row has the metric. A metric ``by_path`` cannot end a sweep's repeats

@@ -116,7 +116,7 @@ def with_part(word: str, names: Iterable[str]) -> list[str]:
 
 
 def _with_other_percentiles(names: Sequence[str], there: Iterable[str]) -> list[str]:
-    """Return names, or only names that are ``there`` and differ from the first in the percentile.
+    """Return the names that are ``there`` and equal the first one but for the percentile; if there are none, ``names``.
 
     Nothing says which of these was meant.
     """

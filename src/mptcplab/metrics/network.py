@@ -244,8 +244,9 @@ _UNUSED_SHARE = 0.01
 class NetworkCounters:
     """The network's counters of one run.
 
-    ``scopes`` has the items of each of :data:`SCOPES`, by its name. ``unseen`` has, for both nodes of workloads, the
-    connections and subflows that the server's kernel accepted and no sample shows.
+    ``scopes`` has the items of each of :data:`SCOPES`, by its name. ``unseen`` has a number for
+    each pair of client and server: of connections, or of additional subflows if these are more, that the server's
+    kernel accepted and no sample shows.
     """
 
     scopes: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
@@ -312,7 +313,7 @@ def unused_link_warnings(
 def paths_between(recording: Recording, ends: Ends) -> dict[str, list[tuple[str, str]]]:
     """Return the workload's paths in the manifest by name, without paths that pass one of its ends on the way.
 
-    A router is on paths between its own links.
+    If one end is a router, the manifest also has paths that pass through it.
     """
     links, paths = read_links(recording), {}
     for name, path in read_paths(recording, ends.workload).items():

@@ -103,7 +103,7 @@ class RunResult:
     hz: int | None = None
     """Ticks of the kernel's timers per second; None if the recording predates this field."""
     time: str = "virtual"
-    """The kind of the clock: "virtual", "instructions" of an emulated CPU, "machine" (real, emulated) or "real"."""
+    """The kind of the clock: "virtual", "instructions" of an emulated CPU, "machine" (a virtual one's) or "real"."""
     network: NetworkCounters = field(default_factory=NetworkCounters)
     """The counters of links, endpoints and middleboxes."""
     conditions: str = ""
@@ -169,7 +169,7 @@ class ResultRow:
 
     @property
     def is_tcp(self) -> bool:
-        """True if no connection used MPTCP, or asked for it and fell back."""
+        """True if all connections were plain TCP from the beginning: a fallback does not count."""
         return self.mptcp == "no"
 
     @property

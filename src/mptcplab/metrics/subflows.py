@@ -37,7 +37,7 @@ _COUNTERS = {
 
 @dataclass(frozen=True)
 class MptcpCounts:
-    """Connections that a host accepted as MPTCP, additional subflows that joined there, and fallbacks to TCP.
+    """Connections that hosts accepted as MPTCP, additional subflows that joined there, and fallbacks to TCP.
 
     The opportunistic ones are counted by the lab's kernels (kernel/net/mptcp/sched_opportunistic.c) at the sender:
     segments that a faster subflow retransmitted because the connection was blocked, their payload in bytes, and the
@@ -159,8 +159,9 @@ class MptcpUse:
     ``connections`` carried data; ``with_mptcp`` of them spoke MPTCP to the end, and ``fell_back`` of them requested it
     and ended as TCP. ``subflows`` is the largest number of subflows of a connection. ``carrying`` has the number of
     connections with MPTCP by the number of their *carrying* subflows, which received payload: ``{1: 2, 2: 5}`` are two
-    connections with one and five with two. ``unseen`` counts connections and subflows that the kernel of the server's
-    host accepted and no sample shows: they may be shorter than the time between two samples.
+    connections with one and five with two. ``unseen`` is the larger of two numbers, of connections and of
+    additional subflows, that the kernel of the server's host accepted and no sample shows: they may be shorter than the
+    time between two samples.
     """
 
     connections: int
@@ -410,8 +411,8 @@ def workload_samples(
     """Return a node's ``samples`` that are the workload's, by the ports of its server.
 
     With ``inner``, the node is a side of a gateway, and the samples of the inner connections are returned.
-    All are, if the workload's ``program`` reports them. The client of a workload that speaks to a gateway by itself has
-    its connections there.
+    If the workload's ``program`` reports its own sockets, all samples are the workload's. The client of a workload that
+    speaks to a gateway by itself has its connections there.
     """
     if inner is not None:
         return inner_samples(samples, inner, read_addresses(recording))
@@ -440,8 +441,8 @@ def inner_of(gateway: Gateway, ends: Ends, client: str) -> InnerConnections:
 def inner_samples(samples: Iterable[SocketSample], inner: InnerConnections, addresses: Addresses) -> list[SocketSample]:
     """Return one node's ``samples`` that are subflows of inner connections."""
 
-    def begins_at_exit(sample: SocketSample) -> bool:
-        """Return whether one of the sample's two addresses belongs to the gateway's exit."""
+    def leads_to_exit(sample: SocketSample) -> bool:
+        """Return whether one of the sample's two ends is the port of the gateway's exit."""
         for host, _, port in (end.rpartition(":") for end in (sample.local, sample.remote)):
             owner = addresses.get(host.strip("[]"))
             if int(port) == inner.port and owner is not None and owner.node == inner.exit:
@@ -449,5 +450,5 @@ def inner_samples(samples: Iterable[SocketSample], inner: InnerConnections, addr
         return False
 
     return [
-        sample for some in group_by_connection(samples).values() if any(map(begins_at_exit, some)) for sample in some
+        sample for some in group_by_connection(samples).values() if any(map(leads_to_exit, some)) for sample in some
     ]

@@ -23,7 +23,7 @@ _SIGNIFICANT = 3
 #: Digits of a half width, and how many decimals more than three significant digits of the mean they may take.
 _OF_HALF_WIDTH, _MORE_DECIMALS = 2, 2
 _MAX_DECIMALS = 12
-#: A column whose delays are mostly below the first has the next smaller unit, if none of them reaches the second in it.
+#: A column of delays with a median below the first has the next smaller unit, unless a value there reaches the second.
 _FEW, _MANY = 0.1, 10_000
 #: The unit in which metrics of delays are. Other times, as of failures, are in s and stand beside each other in one
 #: unit.
@@ -89,7 +89,7 @@ def choose_unit(unit: str, values: Iterable[float], *, digits: int | None = None
     """Return the unit for a column: the largest of its quantity in which the largest value is at least 1.
 
     ``unit`` is the unit of the values. A unit of an unknown quantity is kept. Delays, which are in ms, take the next
-    smaller unit if most of them would be less than a tenth, for the sake of a long one.
+    smaller unit if most of them would be less than a tenth: the longest alone does not decide.
     """
     sizes = sorted(abs(value) for value in values if value)
     candidates = units(unit)
@@ -150,7 +150,8 @@ _USED = [["transport", name] for name in ("protocol", "scheduler", "congestion_c
 
 
 def short_names(keys: Sequence[str]) -> dict[str, str]:
-    """Return column titles for swept keys: the last part, or more parts if two were equal; of a link all parts.
+    """Return column titles for swept keys: the last part, or more parts if two were equal; of a link all but
+    ``links``.
 
     A number in a list is not a title: the part before it belongs to it. What a host beside ``client`` and ``server``
     uses has the host's name: ``protocol`` alone would seem to belong to the row's workload.

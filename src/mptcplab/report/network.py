@@ -23,7 +23,7 @@ from mptcplab.stats import mean_interval
 
 _NOTHING = "none"
 _ALL = "all"
-#: A cell names the values that are left out, in place of the others, if these are this many times as many.
+#: A cell names the values that are left out if the others are at least this many times as many.
 _FEW = 3
 
 
@@ -195,7 +195,7 @@ def _arrow(between: Sequence[str], direction: str) -> str:
 
 
 def network_tables(results: Sequence[RunResult], words: Words) -> tuple[Table, ...]:
-    """Return the tables of all scopes that have rows: only the table of links without MPTCP, radios and middleboxes."""
+    """Return the tables of all scopes that have rows: of links always, of others in runs that have such items."""
     scopes = sorted((scope for scope in SCOPES if scope.title), key=lambda scope: scope.order)
     tables = (_table(scope, results, words) for scope in scopes)
     return tuple(table for table in tables if table.rows)

@@ -257,8 +257,11 @@ class Document:
         return replace(self, tables=tables)
 
     def matches(self, pattern: KeyPath) -> list[KeyPath]:
-        """Return the key paths that ``pattern`` matches: ``*`` and ``?`` match existing names, and numbers of members
-        of lists, as numbers do."""
+        """Return the key paths that ``pattern`` matches.
+
+        ``*`` and ``?`` match existing names and the indices of list members. A part without them stays as it is,
+        whether the key exists or not.
+        """
         paths: list[KeyPath] = [()]
         for part in pattern:
             grown: list[KeyPath] = []
@@ -388,7 +391,7 @@ def escape_text(text: str, *, longest: int = _MAX_MESSAGE) -> str:
 
 
 def parse(file: Path, *, rank: int = 0, named: NamedFiles | None = None) -> Document:
-    """Read one file, whose keys have this ``rank``, and which notes the files that it names in ``named``.
+    """Read one file, which notes the files that it names in ``named``. A key of a higher ``rank`` replaces a lower one.
 
     :raises InputError: if it cannot be read or is not TOML.
     """

@@ -110,7 +110,8 @@ def sum_estimates(runs: Iterable[Run], estimate: Callable[[Scenario], float]) ->
 
 @dataclass(frozen=True)
 class Experiment:
-    """A loaded scenario file. ``changes`` are the keys that the command line has set, ``overrides`` the texts for it.
+    """A loaded scenario file. ``changes`` are the ``KEY = VALUE`` that the command line has set, but for ``seed`` and
+    ``repeats``; ``overrides`` are its texts.
 
     With ``until``, a point ends when its interval is narrow enough, and ``repeats`` is its maximum number of runs.
     ``unavailable`` are further points of the sweep, which cannot be run. ``replaced`` has scenarios that are only
@@ -169,7 +170,7 @@ def load(
 def _cause(
     file: Path, error: ScenarioError, overrides: Sequence[str], real_time: bool, named: NamedFiles | None
 ) -> Setting | None:
-    """Return the setting of the command line without which there is no ``error`` in the file; None if none is alone."""
+    """Return the setting of the command line without which there is no ``error``; None if no single one causes it."""
     if error.place.rank == SET or not error.place.line:
         return None
     for index, text in enumerate(overrides):

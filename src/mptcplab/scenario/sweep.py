@@ -83,7 +83,9 @@ class Setting:
         return len(self.pattern) <= len(other.pattern) and all(fnmatch.fnmatchcase(str(b), str(a)) for a, b in pairs)
 
 
-#: One position on an axis: a key and its value, or several that vary together.
+#: One position on an axis: a key and its value, or several keys that vary together.
+Position = tuple[Setting, ...]
+#: The settings of one point: a position of each axis, joined.
 Choice = tuple[Setting, ...]
 
 
@@ -92,7 +94,7 @@ class Sweep:
     """The ``document`` that all points of a file share, and the settings over it: the ``choices``, one for each point,
     and the ``fixed`` settings of the command line, at every point.
 
-    ``first_uses`` has the places of the choices in which a value of an axis is used for the first time.
+    ``first_uses`` has the indices of the choices in which a value of an axis is used for the first time.
     """
 
     document: Document
@@ -124,12 +126,12 @@ def read_sweep(document: Document, fixed: Sequence[Setting] = ()) -> Sweep:
 
 
 def _first_uses(lengths: Sequence[int]) -> list[int]:
-    """Return the first place of each value in the product of axes with these lengths, in order."""
-    places, stride = {0}, 1
+    """Return the first index of each value in the product of axes with these lengths, in order."""
+    indices, stride = {0}, 1
     for length in reversed(lengths):
-        places.update(range(0, length * stride, stride))
+        indices.update(range(0, length * stride, stride))
         stride *= length
-    return sorted(places)
+    return sorted(indices)
 
 
 def _refuse_hidden(document: Document, choice: Choice) -> None:

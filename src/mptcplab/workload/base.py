@@ -86,8 +86,9 @@ class WorkloadBase(Part):
     example: ClassVar[Mapping[str, Any]] = {}
     """The keys of a minimal workload, beside the keys of all kinds."""
     first: ClassVar[Mapping[str, str]] = {}
-    """The keys of a first example, beside the keys of all kinds and what ends it."""
+    """The keys that `mptcplab init` writes, beside the keys of all kinds and the key that ends the workload."""
 
+    # The names of both fields are in campaign/contract.py, and so a part of identities. Payload may go either way.
     sender: NodeName = Field(alias="from", description="the host that opens the connection", examples=["client"])
     receiver: NodeName = Field(alias="to", description="the host that accepts the connection", examples=["server"])
     via: LinkName | None = Field(

@@ -121,7 +121,7 @@ class ConnectionStart:
 class ConnectionTermination:
     """The termination of a connection of ``flow``: the ``bytes`` or ``messages`` that this host sent or received.
 
-    Instants are in ns since boot; of the first and the last byte, None without any byte. ``connect_ns`` is the time of
+    Instants are in ns since boot; the first and last byte's are None without any byte. ``connect_ns`` is the time of
     the handshake, which the client knows, ``delay_sum_ns`` the sum over the messages that arrived. ``error`` is an
     error token of ``flow`` or an errno's name, ``errno`` the name of the error of the system call that failed.
     """
@@ -244,7 +244,8 @@ def compute_completion_metrics(times_s: list[float]) -> dict[str, float]:
 
 
 def read_failures(recording: Recording, name: str, *, at_once: bool) -> Failures:
-    """Return the failed connections of a workload as its client saw them; ``at_once`` it opened all when it started.
+    """Return the failed connections of a workload as its client saw them; with ``at_once`` it opened all of them at
+    its start.
 
     A connection of which only the server noticed that it failed is one of them.
     """

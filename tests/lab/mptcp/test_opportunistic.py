@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 from tests.lab.bench import Bench, client
-from tests.lab.mptcp.test_schedulers import LINES, show
+from tests.lab.mptcp.test_schedulers import NETWORK, show
 
 from mptcplab.metrics.rows import ResultRow
 from mptcplab.metrics.subflows import MptcpCounts
@@ -30,7 +30,7 @@ RETRANSMIT, PENALISE, BOTH = 1, 2, 3
 def _row(bench: Bench, buffer: str, *settings: str, mode: int = 0) -> ResultRow:
     memory = f'transport.tcp_rmem=["4 KiB", "{buffer}", "{buffer}"]'
     sysctl = f'transport.sysctl={{ "net.mptcp.scheduler_opportunistic" = {mode} }}'
-    row = bench.row(LINES, *PATHS, memory, sysctl, *settings)
+    row = bench.row(NETWORK, *PATHS, memory, sysctl, *settings)
     show(f"{buffer}, {mode}, {settings}: {_counts(row)}", row)
     return row
 
@@ -94,7 +94,7 @@ def test_nothing_changes_while_nothing_blocks(bench: Bench) -> None:
             'transport.tcp_wmem=["4 KiB", "8 MiB", "8 MiB"]',
             f'transport.sysctl={{ "net.mptcp.scheduler_opportunistic" = {mode} }}',
         )
-        (recording,) = bench.record(LINES, *settings)
+        (recording,) = bench.record(NETWORK, *settings)
         nstat = recording.counter("client", "nstat.json")["kernel"]
         assert (nstat["MPTcpExtOppRetrans"], nstat["MPTcpExtOppPenalties"]) == (0, 0), nstat
         texts.append(recording.output("bulk.client"))
@@ -125,7 +125,7 @@ echo "elsewhere $(unshare -n cat $PWD/scheduler_opportunistic)"
 
 def test_the_setting_is_read_strictly(bench: Bench) -> None:
     """0 to 3, off to begin with, in every network namespace."""
-    plan = bench.plan(LINES, "workloads.bulk.size=1 B", programs=[client("sysctl", "sh", "-c", SYSCTL)])
+    plan = bench.plan(NETWORK, "workloads.bulk.size=1 B", programs=[client("sysctl", "sh", "-c", SYSCTL)])
     said = bench.live(plan).text("sysctl").splitlines()
     expected = ["starts with 0", "took 1", "took 3", "refused", "refused", "refused", "took 0", "elsewhere 0"]
     assert said == expected, said
@@ -149,7 +149,7 @@ look "nobody, of a file that root opened" sh -c "$nobody cat < $table"
 
 def test_tokens_are_for_who_administers_the_network(bench: Bench) -> None:
     """A token names a connection. What counts is CAP_NET_ADMIN over the network namespace, of who opened the file."""
-    plan = bench.plan(LINES, "workloads.bulk.size=1 B", programs=[client("tokens", "sh", "-c", TOKENS)])
+    plan = bench.plan(NETWORK, "workloads.bulk.size=1 B", programs=[client("tokens", "sh", "-c", TOKENS)])
     said = bench.live(plan).text("tokens").splitlines()
     assert said == [
         "root may",

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 from tests.lab.bench import Bench, note
-from tests.lab.mptcp.test_schedulers import ALL, LINES
+from tests.lab.mptcp.test_schedulers import ALL, NETWORK
 
 #: The window holds a bit more than both lines do, so that the connection is soon blocked by what the failed one lost.
 FAILURE = (
@@ -24,7 +24,7 @@ STALE_S = 1.5
 
 
 def _outage_s(bench: Bench, scheduler: str) -> float:
-    row = bench.row(LINES + DOWN, *FAILURE, f"transport.scheduler={scheduler}")
+    row = bench.row(NETWORK + DOWN, *FAILURE, f"transport.scheduler={scheduler}")
     outage = row.metrics["outage_s"].mean
     print(f"{scheduler}: outage {outage:.2f} s, gap {row.metrics['gap_s'].mean:.2f} s, {row.counts}")
     return outage
@@ -68,7 +68,7 @@ link = "link1"
 def test_a_join_without_an_answer_delays_no_retransmission(bench: Bench, scheduler: str) -> None:
     """The timer of the connection waits for the timers of subflows that carry data, not for the timer of the SYN."""
     settings = (*FAILURE, "topology.paths=3", "workloads.bulk.duration=13 s", f"transport.scheduler={scheduler}")
-    row = bench.row(LINES + UNANSWERED, *settings)
+    row = bench.row(NETWORK + UNANSWERED, *settings)
     gap, outage = (row.metrics[name].mean for name in ("gap_s", "outage_s"))
     print(f"{scheduler}: gap {gap:.2f} s, outage {outage:.2f} s, {row.counts}")
     assert row.counts[0].joins == 1, "the third path's subflow should not be there"

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 from tests.lab.bench import Bench, client, server
-from tests.lab.mptcp.test_schedulers import ALL, LINES, PAYLOAD, SECOND, show
+from tests.lab.mptcp.test_schedulers import ALL, NETWORK, PAYLOAD, SECOND, show
 
 from mptcplab.campaign import record
 from mptcplab.metrics.rows import result_rows
@@ -26,7 +26,7 @@ UNCUT = "nft 'delete table inet cut'"
 
 @ALL
 def test_backups_wait(bench: Bench, scheduler: str) -> None:
-    row = bench.row(LINES, "workloads.bulk.duration=3 s", f"transport.scheduler={scheduler}", BACKUP)
+    row = bench.row(NETWORK, "workloads.bulk.duration=3 s", f"transport.scheduler={scheduler}", BACKUP)
     show(scheduler, row)
     assert row.shares.get(SECOND, 0.0) == 0.0, row.shares
     assert row.goodput_mbps.mean > 0.92 * 20 * PAYLOAD, row.goodput_mbps.mean
@@ -36,7 +36,7 @@ def test_backups_wait(bench: Bench, scheduler: str) -> None:
 def test_backups_step_in(bench: Bench, scheduler: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The only other subflow is removed after 1 s; the backup carries the rest."""
     _interfere(monkeypatch, client="sleep 1; ip mptcp endpoint del id 1")
-    row = bench.row(LINES, "workloads.bulk.size=8 MB", f"transport.scheduler={scheduler}", BACKUP)
+    row = bench.row(NETWORK, "workloads.bulk.size=8 MB", f"transport.scheduler={scheduler}", BACKUP)
     show(scheduler, row)
     assert 0.5 < row.shares[SECOND] < 0.9, row.shares
     # 8 MB on one line, and 10 % for the slow start of the other one.
@@ -61,7 +61,7 @@ def test_the_only_path_goes_before_another_comes(
         client=f"sleep 1.02; {gone}; {joining}",
     )
     settings = (f"transport.scheduler={scheduler}", "transport.endpoints=none")
-    recordings = bench.record(LINES, "workloads.bulk.size=8 MB", *settings)
+    recordings = bench.record(NETWORK, "workloads.bulk.size=8 MB", *settings)
     assert "10.0.3.1:" in recordings[0].output("at-client"), (
         "the second subflow should be joining when the first one goes"
     )
@@ -84,7 +84,7 @@ def test_a_path_that_fails_and_returns(
     endpoints = "ip mptcp endpoint del id 2; sleep 1; ip mptcp endpoint add 10.0.3.1 dev access2 id 2 subflow"
     lines = {router: f"sleep 1; {CUT}; sleep 3; {UNCUT}", "client": f"sleep 7; {endpoints}"}
     _interfere(monkeypatch, **lines)
-    row = bench.row(LINES, "workloads.bulk.size=30 MB", f"transport.scheduler={scheduler}")
+    row = bench.row(NETWORK, "workloads.bulk.size=30 MB", f"transport.scheduler={scheduler}")
     show(scheduler, row)
     # One line for all of it takes 12.7 s. A dead path is found stale after 4 retransmission timeouts of the
     # connection, 3 s or so, in which its data may hold up the rest; then it carries on with what is left.
@@ -105,7 +105,7 @@ def _interfere(monkeypatch: pytest.MonkeyPatch, **lines: str) -> None:
 def test_redundant_hides_a_dead_path(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     """The line that is lost in the middle does not even cost a retransmission timeout."""
     _interfere(monkeypatch, r2=f"sleep 1; {CUT}")
-    row = bench.row(LINES, "workloads.bulk.size=10 MB", "transport.scheduler=redundant")
+    row = bench.row(NETWORK, "workloads.bulk.size=10 MB", "transport.scheduler=redundant")
     show("cut", row)
     # 10 MB on one line.
     assert row.metrics["duration_s"].mean < 1.05 * 80 / (20 * PAYLOAD), row.metrics["duration_s"]
@@ -164,7 +164,7 @@ def test_the_end_may_come_with_a_copy_of_old_data(bench: Bench, version: str) ->
         client("sender", "python3", "-IS", "-c", SENDER, seconds=60),
     ]
     settings = ("workloads.bulk.size=1 B", "transport.scheduler=redundant")
-    plan = bench.plan(LINES + OLD_DATA_WITH_DATA_FIN, *settings, programs=programs)
+    plan = bench.plan(NETWORK + OLD_DATA_WITH_DATA_FIN, *settings, programs=programs)
     received, waited = bench.live(plan, version=version).text("sender").split()
     print(f"{received} B, {waited} s from the last of them to the end")
     assert int(received) == 1001
@@ -232,7 +232,7 @@ def test_what_a_subflow_leaves_needs_no_new_window(bench: Bench, scheduler: str)
         server("looker", "python3", "-IS", "-c", LOOKER),
     ]
     settings = ("workloads.bulk.size=1 B", "links.link2.delay=5 ms", f"transport.scheduler={scheduler}")
-    lived = bench.live(bench.plan(LINES + FULL_WINDOW, *settings, programs=programs))
+    lived = bench.live(bench.plan(NETWORK + FULL_WINDOW, *settings, programs=programs))
     took = float(lived.text("looker")) - 1.09
     print(f"{scheduler}: {took} s")
     # 21 segments go in rounds of 20 ms of 4, 8, 16. Without a push the first timer of the connection ends after 100 ms.

@@ -15,7 +15,7 @@ OURS = (
     *("minrtt_v09", "blest_v09", "ecf_v09"),
 )
 ALL = pytest.mark.parametrize("scheduler", ["default", *OURS])
-LINES = """
+NETWORK = """
 [topology]
 preset = "disjoint-paths"
 paths = 2
@@ -55,7 +55,7 @@ def show(name: str, row: ResultRow) -> None:
 @ALL
 def test_equal_lines_are_filled(bench: Bench, scheduler: str) -> None:
     """All of both lines, except that the redundant one carries everything twice."""
-    row = bench.row(LINES, "workloads.bulk.duration=5 s", f"transport.scheduler={scheduler}")
+    row = bench.row(NETWORK, "workloads.bulk.duration=5 s", f"transport.scheduler={scheduler}")
     show(scheduler, row)
     assert (row.scheduler, row.mptcp, row.warnings) == (scheduler, "2 subflows", ()), row
     lines = 1 if scheduler == "redundant" else 2
@@ -107,7 +107,7 @@ print("tokens", len({token for token, _ in table()}), all(len(token) == 8 for to
 def test_the_socket_option(bench: Bench) -> None:
     """Before and during a connection; accepted sockets have the listener's; /proc tells what is in use."""
     lived = bench.live(
-        bench.plan(LINES, "workloads.bulk.size=1 B", programs=[client("option", "python3", "-IS", "-c", OPTION)])
+        bench.plan(NETWORK, "workloads.bulk.size=1 B", programs=[client("option", "python3", "-IS", "-c", OPTION)])
     )
     said = lived.text("option").splitlines()
     print(said)
@@ -144,9 +144,9 @@ for _ in range(16):
 
 @ALL
 def test_the_socket_option_between_bind_and_connect(bench: Bench, scheduler: str) -> None:
-    """The first subflow is there by then, and the numbers of its data are not."""
+    """The first subflow exists before connect(), but no data sequence number is known yet."""
     programs = [client("option", "python3", "-IS", "-c", BEFORE_CONNECT, scheduler, seconds=60)]
-    lived = bench.live(bench.plan(LINES, "workloads.bulk.size=1 B", programs=programs))
+    lived = bench.live(bench.plan(NETWORK, "workloads.bulk.size=1 B", programs=programs))
     assert lived.text("option").split() == ["100000"] * 16
 
 
@@ -164,7 +164,9 @@ echo "elsewhere $(unshare -n cat $PWD/scheduler_weights)"
 
 
 def test_weights_are_read_strictly(bench: Bench) -> None:
-    lived = bench.live(bench.plan(LINES, "workloads.bulk.size=1 B", programs=[client("weights", "sh", "-c", WEIGHTS)]))
+    lived = bench.live(
+        bench.plan(NETWORK, "workloads.bulk.size=1 B", programs=[client("weights", "sh", "-c", WEIGHTS)])
+    )
     said = lived.text("weights").splitlines()
     print(said)
     assert said[0] == "took 10.0.1.1=3 fd00::1=255 10.0.3.1=1", said
@@ -181,7 +183,7 @@ def test_weights_are_read_strictly(bench: Bench) -> None:
 @pytest.mark.parametrize(("first", "second"), [(1, 1), (2, 1), (3, 1), (1, 3), (10, 1)])
 def test_shares_follow_weights(bench: Bench, first: int, second: int) -> None:
     """Within 2 percent points on equal lines; the heavier line is full, and sets the pace."""
-    row = bench.row(LINES, "workloads.bulk.duration=10 s", "transport.scheduler=weighted", _weights(first, second))
+    row = bench.row(NETWORK, "workloads.bulk.duration=10 s", "transport.scheduler=weighted", _weights(first, second))
     show(f"{first}:{second}", row)
     wanted = first / (first + second)
     assert abs(row.shares[FIRST] - wanted) < 0.02, f"share {row.shares[FIRST]}, weight {wanted}"
@@ -193,7 +195,7 @@ def test_shares_follow_weights(bench: Bench, first: int, second: int) -> None:
 def test_weights_on_unequal_lines(bench: Bench) -> None:
     """3:1 on lines of 20 and 10 Mbit/s: a third of the slower line's rate is left over, and stays so."""
     row = bench.row(
-        LINES,
+        NETWORK,
         "workloads.bulk.duration=10 s",
         "links.link2.rate=10 Mbit/s",
         "links.link2.delay=30 ms",
@@ -208,10 +210,10 @@ def test_weights_on_unequal_lines(bench: Bench) -> None:
 def test_priority_takes_the_order_from_the_weights(bench: Bench) -> None:
     """Both lines are needed, so both are used; the order decides while one is enough: at the start."""
     sizes = ("workloads.bulk.size=10 kB", "transport.scheduler=priority")
-    first = bench.row(LINES, *sizes)
+    first = bench.row(NETWORK, *sizes)
     show("first", first)
     assert list(first.shares) == [FIRST], first.shares
-    second = bench.row(LINES, "workloads.bulk.duration=5 s", "transport.scheduler=priority", _weights(1, 9))
+    second = bench.row(NETWORK, "workloads.bulk.duration=5 s", "transport.scheduler=priority", _weights(1, 9))
     show("bulk", second)
     assert second.goodput_mbps.mean > 0.94 * 40 * PAYLOAD, second
 
@@ -221,18 +223,18 @@ def test_priority_takes_the_order_from_the_weights(bench: Bench) -> None:
 
 def test_redundant_takes_as_long_as_the_faster_path(bench: Bench) -> None:
     """Beside the same transfer on the faster path alone, with the slower one four times and then ten times as slow."""
-    alone = bench.row(LINES, "workloads.bulk.size=10 MB", "transport.endpoints=none")
+    alone = bench.row(NETWORK, "workloads.bulk.size=10 MB", "transport.endpoints=none")
     show("alone", alone)
     for rate in ("5 Mbit/s", "2 Mbit/s"):
         row = bench.row(
-            LINES,
+            NETWORK,
             "workloads.bulk.size=10 MB",
             "transport.scheduler=redundant",
             f"links.link2.rate={rate}",
             "links.link2.delay=40 ms",
         )
         show(rate, row)
-        # A copy that arrives first spares the faster path nothing it would wait for: only slow start may differ.
+        # The copies on the slower path arrive too late to shorten the transfer: only slow start may differ.
         assert abs(row.metrics["duration_s"].mean / alone.metrics["duration_s"].mean - 1) < 0.02, (
             f"{row.metrics['duration_s']} s, {alone.metrics['duration_s']} s"
         )
@@ -240,7 +242,7 @@ def test_redundant_takes_as_long_as_the_faster_path(bench: Bench) -> None:
 
 # -- blocking
 
-#: Rate and delay 10:1. A segment on the slow line takes 100 to 300 ms, in which the fast one could carry 250 to 750 kB.
+#: Rate and delay 10:1. A segment on the slow link takes 100 to 300 ms, in which the fast one could carry 250 to 750 kB.
 UNEQUAL = (
     "links.link1.delay=5 ms",
     "links.link1.queue=20 ms",
@@ -253,15 +255,15 @@ UNEQUAL = (
 
 @pytest.mark.parametrize("buffer", ["192 KiB", "384 KiB"])
 def test_blest_and_ecf_block_less_than_lowest_rtt_first(bench: Bench, buffer: str) -> None:
-    """More goodput, and fewer segments that wait for the slow line, with a receive buffer below what that would need.
+    """More goodput, and fewer segments that wait for the slow link, with a receive buffer too small to fill both links.
 
-    The fast line alone gives 18.8 Mbit/s. Lowest RTT first fills the slow one too, and then waits for it.
+    The fast link alone gives 18.8 Mbit/s. Lowest RTT first fills the slow one too, and then waits for it.
     """
     goodput: dict[str, float] = {}
     waiting: dict[str, float] = {}
     for scheduler in ("minrtt", "blest", "ecf"):
         settings = (f'transport.tcp_rmem=["4 KiB", "{buffer}", "{buffer}"]', f"transport.scheduler={scheduler}")
-        recordings = bench.record(LINES, *UNEQUAL, *settings)
+        recordings = bench.record(NETWORK, *UNEQUAL, *settings)
         (row,) = result_rows(recordings)
         goodput[scheduler] = row.goodput_mbps.mean
         waiting[scheduler] = _out_of_order(recordings[0].counter("server", "nstat.json")["kernel"], row)

@@ -9,7 +9,7 @@ from mptcplab.lazy import np
 from mptcplab.metrics.column import HIDDEN, Display, Metric, Subject
 from mptcplab.metrics.delivery import RECOVERED_SHARE, Delivery, read_delivery
 
-_BITS = 1e6
+_BITS_PER_MBIT = 1e6
 _entry = partial(Metric, section="basic")
 
 METRICS = (
@@ -21,7 +21,7 @@ METRICS = (
         definition="payload at the receiver, by time, of all connections of the workload together; see "
         "[limitations](limitations.md#what-the-numbers-mean) for when that time begins and ends",
         source="bytes that the receiving program has read",
-        value=lambda subject: subject.reading.goodput_bps / _BITS,
+        value=lambda subject: subject.reading.goodput_bps / _BITS_PER_MBIT,
         in_every_row=True,
     ),
     _entry(

@@ -152,7 +152,8 @@ def list_failure_intervals(
 ) -> Iterator[FailureInterval]:
     """Yield the interval of each failure while data was delivered.
 
-    ``capacities`` belong to the workload's paths, empty if they are unknown or change; ``links`` to each path.
+    ``capacities`` has the capacity of each path, and is empty if they are unknown or change; ``links`` has the links of
+    each path.
     """
     down: set[str] = set()
     ordered = sorted(changes, key=lambda instant: instant.time_s)
@@ -161,7 +162,7 @@ def list_failure_intervals(
         if not instant.is_failure:
             down.discard(instant.place)
             continue
-        # Links that fail at the same instant begin one interval.
+        # All links that fail at this instant are down in the interval of each.
         down |= {other.place for other in ordered if other.is_failure and other.time_s == instant.time_s}
         before = compute_earlier_rate(curve, instant.time_s) if curve.times[0] < instant.time_s < curve.end_s else None
         if before:
@@ -293,7 +294,7 @@ OUTAGE_METRICS = (
 def compute_interruption_s(curve: Delivery, interval: FailureInterval) -> float | None:
     """Return the longest outage that begins less than a second after the failure, in s; 0 if none does.
 
-    Infinity if it had not ended when the run did; None if the interval has no outage.
+    Infinity if it had not ended when the run did; None if it is unknown whether there was an outage.
     """
     failed, length = interval.failure.time_s, compute_outage_s(curve, interval)
     if length is None or (math.isinf(length) and _last_data_s(curve) < failed + WINDOW_S):
@@ -320,7 +321,7 @@ def _last_data_s(curve: Delivery) -> float:
 
 
 def _longest_interruption(subject: Subject) -> float | None:
-    """Return the longest interruption, None without an outage: an unknown one may have been longer."""
+    """Return the longest interruption; None if an outage is unknown, since it may have been longer."""
     if subject.compute_once(longest_outage) is None:
         return None
     values = (

@@ -77,8 +77,8 @@ OVER_TCP = Metric(
     noun="aggregation benefit over TCP",
     unit="",
     signed=True,
-    definition="from -1. 0: as much as TCP on the best path; 1: the sum of TCP on each path; below 0: less than TCP on "
-    "the best path. Only where TCP ran on each path, too",
+    definition="0 is as much as TCP on the best path, 1 the sum of TCP on each path; below 0, at least -1, is less "
+    "than TCP on the best path. Only where TCP ran on each path, too",
     source="Paasch et al. 2013, with goodputs of TCP",
     section="paths",
     of_rows=True,
@@ -92,7 +92,8 @@ OF_CAPACITY = Metric(
     noun="aggregation benefit of capacity",
     unit="",
     signed=True,
-    definition="-1 to 1. 0: as much as the best path can carry; 1: as much as all can; below 0: less than the best",
+    definition="0 is as much as the best path can carry, 1 as much as all can; below 0, at least -1, is less than the "
+    "best",
     source="Paasch et al. 2013, with capacities",
     value=_benefit_of_capacity,
     section="paths",
@@ -131,22 +132,22 @@ class Reassembly:
         return np.maximum(0.0, difference - bound)
 
 
-def reassembly_metrics(metrics: list[Reassembly], *, reinjected: int | None) -> dict[str, float]:
+def reassembly_metrics(reassemblies: list[Reassembly], *, reinjected: int | None) -> dict[str, float]:
     """Return the metrics summed over connections. ``reinjected`` counts the bytes that the sender reinjected."""
-    arrived = sum(float(reassembly.in_order[-1]) for reassembly in metrics)
-    if not metrics or arrived <= 0:
+    arrived = sum(float(reassembly.in_order[-1]) for reassembly in reassemblies)
+    if not reassemblies or arrived <= 0:
         return {}
-    span = max(float(reassembly.times_s[-1] - reassembly.times_s[0]) for reassembly in metrics)
-    values = {"duplicate_percent": 100 * sum(reassembly.duplicate for reassembly in metrics) / arrived}
+    span = max(float(reassembly.times_s[-1] - reassembly.times_s[0]) for reassembly in reassemblies)
+    values = {"duplicate_percent": 100 * sum(reassembly.duplicate for reassembly in reassemblies) / arrived}
     if reinjected is not None:
         values["reinjected_percent"] = 100 * reinjected / arrived
     if span <= 0:
         return values
-    mean = sum(float(np.trapezoid(reassembly.waiting, reassembly.times_s)) for reassembly in metrics) / span
+    mean = sum(float(np.trapezoid(reassembly.waiting, reassembly.times_s)) for reassembly in reassemblies) / span
     values["out_of_order_mean_bytes"] = mean
-    values["out_of_order_max_bytes"] = max(float(reassembly.waiting.max()) for reassembly in metrics)
+    values["out_of_order_max_bytes"] = max(float(reassembly.waiting.max()) for reassembly in reassemblies)
     # Little's law: the mean number of waiting bytes is their arrival rate times their mean wait.
-    sampled = sum(float(reassembly.in_order[-1] - reassembly.in_order[0]) for reassembly in metrics)
+    sampled = sum(float(reassembly.in_order[-1] - reassembly.in_order[0]) for reassembly in reassemblies)
     return values | ({"head_of_line_delay_ms": 1e3 * mean * span / sampled} if sampled > 0 else {})
 
 
@@ -180,13 +181,13 @@ def _find_reassemblies(recording: Recording, ends: Ends) -> Iterator[Reassembly]
     connections, subflows = recording.connections, recording.subflows
     if "bytes_received" not in connections.columns or not subflows.height:
         return
-    of_sender, of_receiver = (
+    of_connections, of_subflows = (
         table.lazy().filter(pl.col("program") == ends.receiving) for table in (connections, subflows)
     )
     counted: dict[int, list[tuple[Numbers, Numbers]]] = {}
-    for (conn, _, _), times, received in _counts(of_receiver, "conn", "local", "remote"):
+    for (conn, _, _), times, received in _counts(of_subflows, "conn", "local", "remote"):
         counted.setdefault(conn, []).append((times, received))
-    for (conn,), times, in_order in _counts(of_sender, "conn"):
+    for (conn,), times, in_order in _counts(of_connections, "conn"):
         total = np.zeros(len(times))
         for at, received in counted.get(conn, ()):
             # A subflow that is gone keeps its count: each instant takes the last value before it.
