@@ -51,14 +51,15 @@ def _kernel(version: str) -> KernelBuild:
 class _Engines(Mapping[str, VirtualEngine]):
     """An engine for each kernel that we support, made when a test asks for it: most tests need one kernel only."""
 
-    def __init__(self) -> None:
+    def __init__(self, tools: Mapping[str, Path]) -> None:
+        self._tools = tools
         self._made: dict[str, VirtualEngine] = {}
 
     def __getitem__(self, version: str) -> VirtualEngine:
         if version not in TESTED_VERSIONS:
             raise KeyError(version)
         if version not in self._made:
-            self._made[version] = VirtualEngine(_kernel(version), {**compile_tools(), STEER: steer_program()})
+            self._made[version] = VirtualEngine(_kernel(version), self._tools)
         return self._made[version]
 
     def __iter__(self) -> Iterator[str]:
@@ -71,7 +72,7 @@ class _Engines(Mapping[str, VirtualEngine]):
 @pytest.fixture(scope="session")
 def engines() -> Mapping[str, VirtualEngine]:
     """An engine for each kernel that we support."""
-    return _Engines()
+    return _Engines({**compile_tools(), STEER: steer_program()})
 
 
 @pytest.fixture(scope="session")

@@ -176,7 +176,7 @@ class SpreadRow:
 
 @dataclass(frozen=True)
 class Spread:
-    """How much the lab's runs of a scenario differ; ``ran`` is the digest of what they executed."""
+    """The spread of the lab's runs of a scenario; ``ran`` is the digest of what they executed."""
 
     ran: str
     rows: list[SpreadRow]
@@ -269,7 +269,7 @@ class StoredScenario:
 
 @dataclass(frozen=True)
 class CommonFacts:
-    """What belongs to no scenario.
+    """The facts that belong to no scenario.
 
     ``kernels`` are the names and builds of all sides, ``wire`` the parts of a file's time by side. ``limits`` has all
     scenarios in their order, with what limits each in place of rates, and ``drawn`` the names of those with random
@@ -311,10 +311,9 @@ class Measurements:
 
     def to_document(self) -> Document:
         """Return the measurements by kind: ``scenarios`` with their sides, and ``spread``."""
-        common = self.common.to_json()
         of_sides = {name: entry.to_document() for name, entry in self.scenarios.items() if entry.form is not None}
         spread = {name: entry.spread.to_document() for name, entry in self.scenarios.items() if entry.spread}
-        return {"kernels": common["kernels"], "scenarios": of_sides, "spread": spread, **common}
+        return {**self.common.to_json(), "scenarios": of_sides, "spread": spread}
 
     def write(self, folder: Path) -> None:
         """Write the files of a folder whose content changes, each atomically, and remove other scenarios' files."""

@@ -90,14 +90,12 @@ def write(kernel: Path, commit: str) -> list[str]:
         if name.partition("/")[0] not in _FOLDERS or path.suffix not in (*_C, _PATCH) or not path.is_file():
             continue
         content = path.read_bytes()
-        code = _hash(code_of(name, content))
-        if name in known and known[name].code == code:
-            entries[name] = known[name]
-            continue
-        before = _git(kernel, "show", f"{commit}:./{name}") if name in changed else content
-        if before != content and _hash(code_of(name, before)) == code:
-            entries[name] = CodeDigest(code, digest_of_input(name, before, known))
-    entries = {name: entry for name, entry in entries.items() if entry.counts_as != _hash((kernel / name).read_bytes())}
+        code, entry = _hash(code_of(name, content)), known.get(name)
+        if (entry is None or entry.code != code) and name in changed:
+            before = _git(kernel, "show", f"{commit}:./{name}")
+            entry = CodeDigest(_hash(code_of(name, before)), digest_of_input(name, before, known))
+        if entry is not None and entry.code == code and entry.counts_as != _hash(content):
+            entries[name] = entry
     document = {name: asdict(entry) for name, entry in entries.items()}
     write_text(file, json.dumps(document, indent=1) + "\n")
     return list(entries)

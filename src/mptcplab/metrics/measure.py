@@ -198,7 +198,7 @@ class _SocketWarnings:
     idle_paths: tuple[str, ...]
     unused_links: tuple[str, ...]
     mptcp_faults: tuple[str, ...]
-    """How the use of MPTCP differs from what was asked for."""
+    """The differences between the use of MPTCP and what was requested."""
 
 
 def _socket_warnings(

@@ -311,9 +311,9 @@ def _longest_s(steps: list[tuple[int, str]]) -> float:
 # A tenth of the capacity is then near what TCP gets there. With losses, that is a matter of the round-trip time and of
 # how many there are, and not of the capacity.
 
-#: An outage that is longer than this number of its gaps is not an interruption. TCP's retransmissions alone are one,
-#: with gaps that double, so that all of them together are shorter than two of the last, and the windows at both ends
-#: add less than another.
+#: An outage that is longer than this number of its gaps is not an interruption. An outage with nothing but TCP's
+#: retransmissions is one: its gaps double, so that all of them together are shorter than two of the last, and the
+#: windows at both ends add less than another.
 _GAPS = 3
 #: A usual rate below this multiple of the threshold is near it: two losses in a row reduce CUBIC's rate to 0.7 * 0.7 of
 #: it, or a half, so that the flow falls below the threshold again and again without any interruption.

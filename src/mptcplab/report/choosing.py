@@ -203,7 +203,7 @@ def split_to_width(table: Table, width: int) -> tuple[list[Table], list[str]]:
     """Return the table as parts that fit into ``width`` without breaking a word, and what moved into notes.
 
     Columns with the same cell in all rows become notes. If that does not suffice, other columns continue in further
-    parts, each with the columns that tell the rows apart.
+    parts, each with the columns that distinguish the rows.
     """
     if fits(table, width):
         return [table], []

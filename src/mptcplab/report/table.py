@@ -109,7 +109,7 @@ def number_columns(*headings: str) -> tuple[ColumnOrHeading, ...]:
 
 
 def key_columns(*headings: str) -> tuple[ColumnOrHeading, ...]:
-    """Return columns that tell the rows apart."""
+    """Return columns that distinguish the rows."""
     return tuple(TableColumn(heading, is_key=True) for heading in headings)
 
 
@@ -145,7 +145,7 @@ class Table:
 
     @property
     def keys(self) -> list[int]:
-        """The indices of the columns that tell the rows apart."""
+        """The indices of the columns that distinguish the rows."""
         return [index for index, column in enumerate(self.columns) if column.is_key]
 
     def with_columns(self, indices: Sequence[int]) -> Table:

@@ -6,12 +6,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING
 
 from mptcplab.lazy import Numbers, np
 from mptcplab.metrics.catalog.paths import path_capacities
-from mptcplab.metrics.column import LAST, Display, Metric, Subject
+from mptcplab.metrics.catalog.recovery import failure_metric
+from mptcplab.metrics.column import LAST, Display, Subject
 from mptcplab.metrics.delivery import (
     BEFORE_S,
     WINDOW_S,
@@ -28,8 +28,6 @@ from mptcplab.metrics.manifest import read_paths
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-_entry = partial(Metric, section="failures", unit="s", of_failures=True, source="reads of the receiver")
 
 # How long a workload was without a usable network after a failure: its outage, and the waits of its requests.
 #
@@ -252,7 +250,7 @@ def _first_answer_time(subject: Subject) -> float | None:
 
 
 OUTAGE_METRICS = (
-    _entry(
+    failure_metric(
         name="outage_s",
         noun="outage",
         definition="the longest time after a failure without data, or with less than a tenth of the rate to expect in "
@@ -260,14 +258,14 @@ OUTAGE_METRICS = (
         value=lambda subject: subject.compute_once(longest_outage),
         display=Display(never="no end", headline=4, axis="outage"),
     ),
-    _entry(
+    failure_metric(
         name="usable_after_failure_s",
         noun="usable",
         definition="time from the failure until half of the rate to expect was there",
         value=_longest_usable_time,
         display=Display(axis="usable after the failure"),
     ),
-    _entry(
+    failure_metric(
         name="answered_after_failure_s",
         noun="answered",
         definition="`requests` and `web`: time from the failure to the first answer to a request made after it",
@@ -275,7 +273,7 @@ OUTAGE_METRICS = (
         value=_first_answer_time,
         display=Display(axis="first answer after the failure"),
     ),
-    _entry(
+    failure_metric(
         name="longest_wait_s",
         noun="longest wait",
         definition="`requests` and `web`: the longest time from a request to its answer, of answers after a failure",
@@ -346,14 +344,14 @@ def _time_to_longest_outage(subject: Subject) -> float | None:
 _ORDER = LAST + 1
 
 INTERRUPTION_METRICS = (
-    _entry(
+    failure_metric(
         name="interruption_s",
         noun="interruption",
         definition="the longest outage that begins less than a second after the failure: what the failure itself stops",
         value=_longest_interruption,
         display=Display(order=_ORDER, in_table=False, never="no end", axis="interruption by the failure"),
     ),
-    _entry(
+    failure_metric(
         name="outage_after_s",
         noun="outage after",
         definition="time from the failure to the begin of the outage",

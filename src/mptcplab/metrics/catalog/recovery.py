@@ -124,26 +124,27 @@ def _longest_gap(subject: Subject) -> float | None:
     return subject.compute_once(_compute_metrics).get("gap_s")
 
 
-_entry = partial(Metric, section="failures", unit="s", of_failures=True, source="reads of the receiver")
+#: Make a metric of the section on failures; :mod:`mptcplab.metrics.catalog.outages` has the others.
+failure_metric = partial(Metric, section="failures", unit="s", of_failures=True, source="reads of the receiver")
 #: Tables have these before the metrics of outages.
 _ORDER = LAST - 1
 
 METRICS = (
-    _entry(
+    failure_metric(
         name="gap_s",
         noun="gap",
         definition="the longest time without data around a failure or restoration",
         value=_longest_gap,
         display=Display(order=_ORDER, never="no end", axis="longest gap without data"),
     ),
-    _entry(
+    failure_metric(
         name="recovery_after_failure_s",
         noun="recovered",
         definition="time until the earlier rate was back, with the link or gateway still down",
         value=lambda subject: _recovery_time(subject, "recovery_after_failure_s"),
         display=Display(order=_ORDER, shown_without_values=False, axis="recovery after the failure"),
     ),
-    _entry(
+    failure_metric(
         name="recovery_after_restoration_s",
         noun="restored",
         definition="time from the return of the link or gateway until the earlier rate was back",
